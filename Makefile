@@ -22,7 +22,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make themselves
-	$(BIN)/llrkit demo
+	$(BIN)/llrkit paper --small
 
 test: $(VENV)/.test lint ## Run ruff, mypy, doctests and the quick tests; needs nothing but Python
 	$(PYTEST) $(QUICK)

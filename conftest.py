@@ -8,7 +8,7 @@ import pytest
 collect_ignore_glob = ["docs/conf.py", "docs/_ext/*.py"]  # Sphinx runs them
 if not find_spec("torchmetrics"):  # too large to be asked of everybody
     collect_ignore_glob += [
-        "src/llrkit/torch/*.py",
+        "src/llrkit/torch.py",
         "docs/tutorials/training.md",
         "docs/coming-from/torchmetrics.md",
     ]

@@ -18,11 +18,11 @@ from pathlib import Path
 COMMANDS: list[tuple[str, str]] = [
     ("simulate sample -o eval.csv", ""),
     ("simulate sample --split dev -o dev.csv", ""),
-    ("simulate gaussian --targets 40 --nontargets 200 -o g.csv", ""),
-    ("simulate mixture --targets 40 --nontargets 200 -o g.parquet", ""),
-    ("simulate gamma --targets 40 --nontargets 200 -o g.tsv", ""),
-    ("simulate unequal --targets 40 --nontargets 200 -o g.csv", ""),
-    ("simulate durations --targets 40 --nontargets 200 -o g.csv", ""),
+    ("simulate scores --targets 40 --nontargets 200 -o g.csv", ""),
+    ("simulate scores --model mixture --targets 40 --nontargets 200 -o g.parquet", ""),
+    ("simulate scores --model gamma --targets 40 --nontargets 200 -o g.tsv", ""),
+    ("simulate scores --model unequal --targets 40 --nontargets 200 -o g.csv", ""),
+    ("simulate scores --model durations --targets 40 --nontargets 200 -o g.csv", ""),
     ("simulate plda --dim 6 --speakers 8 --models 16 --tests 16 -o p.csv", ""),
     ("simulate embeddings --dim 6 --background 30 --speakers 6 --sessions 2 -o e.npz", ""),
     ("simulate frames --speakers 3 --seconds 2 -o f.npz", ""),
@@ -30,10 +30,10 @@ COMMANDS: list[tuple[str, str]] = [
     ("diagnose dev.csv", ""),
     ("calibrate dev.csv -o cal.json", ""),
     ("apply cal.json eval.csv -o llrs.csv", ""),
-    ("compare dev.csv eval.csv --methods cmlg,logistic", ""),
+    ("diagnose dev.csv eval.csv --methods cmlg,logistic", ""),
     ("threshold dev.csv --on eval.csv", ""),
     ("shift cal.json eval.csv", ""),
-    ("adapt cal.json eval.csv --labeled dev.csv -o adapted.json", ""),
+    ("shift cal.json eval.csv --labeled dev.csv -o adapted.json", ""),
     ("report llrs.csv -o report.html", ""),
     ("report llrs.csv -o report.html --docx report.docx", "docx"),
     ("plot det llrs.csv -o det.pdf", ""),
@@ -47,28 +47,29 @@ COMMANDS: list[tuple[str, str]] = [
     ("convert eval.csv eval.h5 --key-output key.h5", "hdf5"),
     ("convert p.csv compound.csv --compound 0.5", ""),
     ("simulate sample --system cosine -o cosine.csv", ""),
-    ("compare-systems eval.csv cosine.csv", ""),
+    ("compare eval.csv cosine.csv", ""),
     ("fuse eval.csv cosine.csv -o fusion.json", ""),
-    ("differential eval.csv --by gender --fmr 0.1", ""),
-    ("identify p.csv", ""),
+    ("biometrics rates eval.csv --fmr 0.1", ""),
+    ("biometrics differential eval.csv --by gender --fmr 0.1", ""),
+    ("biometrics identify p.csv", ""),
     ("spoof spoof.csv", ""),
-    ("recognize train e.npz -o m.npz", ""),
-    ("recognize train e.npz --backend svm -o svm.npz", "sklearn"),
-    ("recognize enroll m.npz e.npz -o models.npz", ""),
-    ("recognize extract m.npz e.npz -o x.npz", ""),
-    ("recognize extract m.npz e.npz -o x.ark", "audio"),
-    ("recognize cohort m.npz e.npz -o c.npz", ""),
-    ("recognize score m.npz models.npz e.npz -o scores.csv", ""),
-    ("recognize train wavs.tsv --gaussians 2 --factors 2 -o speech.npz", "audio"),
-    ("recognize import-kaldi plda -o k.npz", ""),
-    ("reproduce prior-scan", ""),
-    ("reproduce real --scores eval.csv --by gender", ""),
+    ("speech train e.npz -o m.npz", ""),
+    ("speech train e.npz --backend svm -o svm.npz", "sklearn"),
+    ("speech enroll m.npz e.npz -o models.npz", ""),
+    ("speech extract m.npz e.npz -o x.npz", ""),
+    ("speech extract m.npz e.npz -o x.ark", "audio"),
+    ("speech cohort m.npz e.npz -o c.npz", ""),
+    ("speech score m.npz models.npz e.npz -o scores.csv", ""),
+    ("speech train wavs.tsv --gaussians 2 --factors 2 -o speech.npz", "audio"),
+    ("speech import-kaldi plda -o k.npz", ""),
+    ("paper prior-scan", ""),
+    ("paper real --scores eval.csv --by gender", ""),
     ("theory --eer 5%", ""),
 ]
 """Each with the extra it needs."""
-MODULES = {"llrkit.app.server": "app", "llrkit.sklearn": "sklearn", "llrkit.torch.detection_metrics": "torch"}
+MODULES = {"llrkit.app.server": "app", "llrkit.sklearn": "sklearn", "llrkit.torch": "torch"}
 """Modules that import an extra as a whole, with that extra."""
-ELSEWHERE = {"app", "demo", "reproduce durations"}
+ELSEWHERE = {"app", "paper durations"}
 """``app`` serves until it is ended, and is imported instead; the others take long."""
 
 
@@ -80,12 +81,12 @@ def main() -> int:
     from click.testing import CliRunner
 
     from llrkit.cli import cli
-    from llrkit.cli.failed_commands import explained
-    from llrkit.cli.read_and_written_paths import leaves
+    from llrkit.cli.program import explained
     from llrkit.errors import MissingPackageError
+    from llrkit.jobs.table import VERBS
 
     faults = []
-    known = {" ".join(path) for path, _ in leaves(cli)}
+    known = set(VERBS)
     run = {name for name in known for line, _ in COMMANDS if f"{line} ".startswith(f"{name} ")}
     faults += [f"not run: {name}" for name in sorted(known - run - ELSEWHERE)]
     make_inputs()

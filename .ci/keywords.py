@@ -11,20 +11,50 @@ from pathlib import Path
 
 from llrkit.base.options import Option, Options, declared, defaults
 from llrkit.io.read_options import Reading
+from llrkit.speech import options as speech
+from llrkit.verbs import options as verbs
 
 FILE = Path(__file__).parents[1] / "src" / "llrkit" / "keywords.pyi"
-JOBS: dict[type[Options], set[str]] = {Reading: {"key"}}
+JOBS: dict[type[Options], set[str]] = {
+    Reading: {"key"},
+    verbs.EvaluateOptions: set(),
+    verbs.RatesOptions: set(),
+    verbs.DifferentialOptions: {"by"},
+    verbs.IdentifyOptions: {"probe"},
+    verbs.SpoofOptions: {"costs"},
+    verbs.ThresholdOptions: set(),
+    verbs.DiagnoseOptions: set(),
+    verbs.ValidateOptions: set(),
+    verbs.CaseOptions: set(),
+    speech.SpeechInput: set(),
+    speech.TrainOptions: {"backend"},
+    verbs.FuseOptions: set(),
+    verbs.ApplyOptions: set(),
+    verbs.AdaptOptions: set(),
+}
 """The jobs, each with the options that are parameters of their own."""
 TYPES = {
-    "text": "str", "share": "float", "number": "float", "whole": "int", "flag": "bool",
-    **dict.fromkeys(("name", "names", "texts"), "str | Sequence[str]"),
+    "text": "str", "column": "str", "share": "float", "number": "float", "whole": "int", "flag": "bool",
+    **dict.fromkeys(("name", "names", "columns", "texts"), "str | Sequence[str]"),
+    **dict.fromkeys(("shares", "numbers"), "float | Sequence[float]"),
+    "wholes": "int | Sequence[int]",
     **dict.fromkeys(("read", "write"), "str | PathLike[str]"),
 }  # fmt: skip
 HEAD = '''"""The options of jobs as keywords, written by .ci/keywords.py from their declarations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Literal, TypedDict
+
+from llrkit.base.arguments import RNG
+from llrkit.io.read_options import Reading
+from llrkit.maps.map import Map
+from llrkit.scores.derived import AnyTrials
+from llrkit.speech.embeddings import Embeddings
+from llrkit.speech.frames import Frames
+from llrkit.spoof.costs import Costs
+from llrkit.theory.operating_points import AnyPoint, Point, Points
+from llrkit.verbs.criteria import Criteria
 '''
 
 
@@ -33,7 +63,7 @@ def accepted(option: Option, default: object) -> str:
     kind = option.accepts or TYPES[option.kind]
     if option.choices:
         kind = f"Literal[{', '.join(f'{word!r}'.replace(chr(39), chr(34)) for word in option.choices)}]"
-    return f"{kind} | None" if default is None else kind
+    return f"{kind} | None" if default in (None, ()) else kind
 
 
 def lines() -> Iterator[str]:

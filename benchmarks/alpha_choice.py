@@ -66,11 +66,11 @@ def halves_of_parts(sets: dict[str, Pairs]) -> dict[str, Pairs]:
     return made
 
 
-def best_line(train: lk.ScoreSource) -> lk.Map:
+def best_line(train: lk.scores.ScoreSource) -> lk.Map:
     """Logistic regression, regularized where the classes do not overlap."""
     try:
         return lk.fit_logistic(train)
-    except lk.SeparationError:
+    except lk.errors.SeparationError:
         return lk.fit_logistic(train, regularization=0.01)
 
 

@@ -22,7 +22,7 @@ def trials(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     return 2.0 * loglik + rng.normal(size=k), labels
 
 
-def scalar_metrics(scores: lk.ClassScores) -> Any:
+def scalar_metrics(scores: lk.scores.ClassScores) -> Any:
     """Cllr, normalized Cllr, error rate, Cavg of LRE07 and LRE22, per-class losses, confusion matrix."""
     return lk.multiclass.evaluate(scores, refine_by=None, detection=False)
 
@@ -36,7 +36,7 @@ def multinomial(loglik: np.ndarray, labels: np.ndarray) -> Any:
 
 def bench_classes(timed: Timed, repeat: int, peers: bool, n: int = 1_000_000, k: int = 20) -> dict[str, Any]:
     loglik, labels = trials(n, k)
-    scores = lk.ClassScores(loglik, labels)
+    scores = lk.scores.ClassScores(loglik, labels)
     rows = {
         "scipy logsumexp": timed(lambda: logsumexp(loglik, axis=1), repeat),
         "llrkit scalar metrics, confusion": timed(lambda: scalar_metrics(scores), repeat),

@@ -31,8 +31,8 @@ from real_sets import components
 
 SIDES = ("speaker1", "speaker2")
 METHODS = ("logistic", "cmlg", "kde", "pav")
-Set = tuple[lk.ScoreSource, tuple[str, ...] | None]
-Bound = Callable[[lk.Map, lk.ScoreSource], lk.Map]
+Set = tuple[lk.scores.ScoreSource, tuple[str, ...] | None]
+Bound = Callable[[lk.Map, lk.scores.ScoreSource], lk.Map]
 
 
 def table_of(path: Path) -> pl.DataFrame:
@@ -108,25 +108,25 @@ SETS: dict[str, Callable[[Path], Set]] = {
 }
 
 
-def by_trials(fitted: lk.Map, source: lk.ScoreSource) -> lk.Map:
-    return lk.bound_map(fitted, source)
+def by_trials(fitted: lk.Map, source: lk.scores.ScoreSource) -> lk.Map:
+    return lk.maps.bound_map(fitted, source)
 
 
 def by_speakers(columns: tuple[str, ...]) -> Bound:
-    return lambda fitted, source: lk.bound_map(fitted, source, speakers=columns)
+    return lambda fitted, source: lk.maps.bound_map(fitted, source, speakers=columns)
 
 
 def by_pairs(columns: tuple[str, ...]) -> Bound:
-    def bound(fitted: lk.Map, source: lk.ScoreSource) -> lk.Map:
-        return lk.bound_sources(fitted, n_sources=int(count_sources(source, columns).n_nontarget))
+    def bound(fitted: lk.Map, source: lk.scores.ScoreSource) -> lk.Map:
+        return lk.maps.bound_sources(fitted, n_sources=int(count_sources(source, columns).n_nontarget))
 
     return bound
 
 
 def by_all_speakers(columns: tuple[str, ...]) -> Bound:
-    def bound(fitted: lk.Map, source: lk.ScoreSource) -> lk.Map:
+    def bound(fitted: lk.Map, source: lk.scores.ScoreSource) -> lk.Map:
         values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
-        return lk.bound_sources(fitted, n_sources=len(values))
+        return lk.maps.bound_sources(fitted, n_sources=len(values))
 
     return bound
 

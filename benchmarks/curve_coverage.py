@@ -42,7 +42,7 @@ MOST_NONTARGETS = 10_000
 def ends(scores: lk.Scores) -> Iterator[tuple[str, float, float]]:
     """Name and both ends of every interval."""
     result = lk.evaluate(scores)
-    bands = lk.curve_bands(scores, result=result, speakers=SIDES)
+    bands = lk.trust.curve_bands(scores, result=result, speakers=SIDES)
     det, tippett, ece = bands.det, bands.tippett, bands.ece
     order = np.argsort(det.p_fa, kind="stable")
     for rate in FALSE_ALARMS:
@@ -62,8 +62,8 @@ def ends(scores: lk.Scores) -> Iterator[tuple[str, float, float]]:
     for odds in LOG_ODDS:
         low, high = (float(np.interp(odds, ece.log_odds, end)) for end in (ece.lower, ece.upper))
         yield f"ECE at {odds:g}", low, high
-    line = lk.map_uncertainty(scores, speakers=SIDES)
-    band = lk.llr_band(scores, speakers=SIDES, at=SCORES)
+    line = lk.trust.map_uncertainty(scores, speakers=SIDES)
+    band = lk.trust.llr_band(scores, speakers=SIDES, at=SCORES)
     for i, score in enumerate(SCORES):
         yield f"line at {score:g}", *line.interval(score)[1:]
         yield f"band at {score:g}", float(band.lower[i]), float(band.upper[i])

@@ -51,7 +51,7 @@ def measures(scores: lk.Scores) -> list[float]:
     cllr = lk.cllr(lk.Scores(mapped(scores.target), mapped(scores.nontarget)))
     loss = 100.0 * (cllr / minimum - 1.0) if minimum > 0 else float("nan")
     names = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
-    return [100 * lk.eer(scores), *(found[name] for name in names), lk.det_slope(scores).slope, loss]
+    return [100 * lk.eer(scores), *(found[name] for name in names), lk.metrics.det_slope(scores).slope, loss]
 
 
 def show(name: str, sets: Iterable[lk.Scores]) -> None:
@@ -153,7 +153,7 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, nargs="?")
     folder = parser.parse_args().folder
-    warnings.simplefilter("ignore", lk.ShapeWarning)
+    warnings.simplefilter("ignore", lk.errors.ShapeWarning)
     print(HEADER.format(what="simulated frames"))
     simulated()
     if folder is not None:

@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--quiet-runs", type=int, default=30, help="Runs of each design without a shift.")
     parser.add_argument("--runs", type=int, default=10, help="Runs of each shift.")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", lk.ShiftWarning)
+    warnings.simplefilter("ignore", lk.errors.ShiftWarning)
     began = time.process_time()
     print("| change | training trials | batches of | alarms | scores until then |\n|---|--:|--:|--:|--:|")
     for n_train, batches, n in QUIET:

@@ -27,7 +27,7 @@ def main() -> None:
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for eer, n_target, n_nontarget in ROWS:
         model = lk.theory.GaussianLLR.from_eer(eer)
-        found = lk.calibration_null(
+        found = lk.trust.calibration_null(
             model, n_target, n_nontarget, replicates=options.replicates, rng=options.seed
         ).to_dict()
         loss, crossed = found["cllr_cal"], found["cv_loss"]

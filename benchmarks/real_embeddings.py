@@ -87,7 +87,7 @@ def calibrated(fit: Callable[[Any], Any], dev: lk.Scores, scores: lk.Scores) -> 
     """Cllr after calibration on dev; NaN where dev is separable."""
     try:
         mapped = fit(dev)
-    except lk.SeparationError:
+    except lk.errors.SeparationError:
         return float("nan")
     return lk.cllr(lk.Scores(mapped(scores.target), mapped(scores.nontarget)))
 
@@ -98,7 +98,7 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    warnings.simplefilter("ignore", lk.ShapeWarning)
+    warnings.simplefilter("ignore", lk.errors.ShapeWarning)
     print("| embeddings | scores | EER % | Cllr raw | CMLG | logistic | minimum |")
     print("|---|---|--:|--:|--:|--:|--:|")
     for front in FRONTS:

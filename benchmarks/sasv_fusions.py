@@ -15,10 +15,7 @@ import polars as pl
 
 from llrkit import spoof
 
-PAIRS = {
-    "ECAPA + AASIST": ("asv_ecapa", "cm_aasist"),
-    "x-vector + LFCC": ("asv_xvector", "cm_lfcc_gmm"),
-}
+PAIRS = {"ECAPA + AASIST": ("asv_ecapa", "cm_aasist"), "x-vector + LFCC": ("asv_xvector", "cm_lfcc_gmm")}
 METHODS = {"raw": "sum of scores", "linear": "linear", "bayes": "bayes", "bayes-trained": "bayes-trained"}
 
 

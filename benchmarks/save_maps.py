@@ -40,12 +40,12 @@ def main() -> None:
         "best": {"methods": "cmlg,logistic,gaussian,nig", "repeats": 1},
         "cmlg_conditions": {"conditions": ["seconds"]},
     }
-    methods = {name.removeprefix("fit_"): name for name in sorted(lk.__all__) if name.startswith("fit_")}
+    methods = {name.removeprefix("fit_"): name for name in lk.fits.__all__ if name.startswith("fit_")}
     for method, name in {**methods, "cmlg_conditions": "fit_cmlg"}.items():
         path = FOLDER / f"{method}.json"
         if path.exists():
             continue
-        fitted = getattr(lk, name)(two if method == "fusion" else one, **special.get(method, {}))
+        fitted = getattr(lk.fits, name)(two if method == "fusion" else one, **special.get(method, {}))
         kept = {"method": method, "map": fitted.to_dict(), "scores": probe.tolist()}
         if method == "fusion":
             kept["scores"] = np.column_stack([probe, probe[::-1]]).tolist()

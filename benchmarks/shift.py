@@ -31,7 +31,7 @@ def adapted_cllr(train: Any, test: Any, **options: Any) -> tuple[float, str]:
     """Cllr after adaptation and the rung; that of the map as it was, and the reason, where it is refused."""
     try:
         adapted = lk.fit_adapted(train, test, **options)
-    except lk.AdaptationError as error:
+    except lk.errors.AdaptationError as error:
         fitted = train if isinstance(train, lk.Map) else lk.fit_logistic(train)
         return lk.cllr(fitted.on(test)), f"refused: {error}"
     return lk.cllr(adapted.on(test)), adapted.details["adaptation"]["rung"]

@@ -30,6 +30,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "signature_types",
+    "api_pages",
 ]
 exclude_patterns = ["_ext", "**.ipynb", "**/README.md"]
 nitpicky = True

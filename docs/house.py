@@ -1,13 +1,11 @@
 """The rooms of llrkit: their order, the modules they hold, and what each module imports.
 
-``LEVELS`` is the one table of the order. The test of the import rule, the picture of the house and the
-sentence in CONTRIBUTING.md all come from it.
+``LEVELS`` is the one table of the order; the import rule and the picture of the house come from it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -36,16 +34,12 @@ LEVELS: list[tuple[str, ...]] = [
     ("plot", "sklearn", "torch"),
     ("report",),
     ("experiments",),
+    ("jobs",),
     ("app",),
     ("cli",),
     ("__main__",),
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-
-
-def order_in_words() -> str:
-    """The order as CONTRIBUTING.md states it."""
-    return " < ".join(", ".join(rooms) for rooms in LEVELS)
 
 
 def is_type_checking(test: ast.expr) -> bool:
@@ -121,31 +115,3 @@ def our_files() -> dict[str, tuple[str, bool]]:
         is_package = parts[-1] == "__init__"
         files[".".join(parts[:-1] if is_package else parts)] = (path.read_text(encoding="utf-8"), is_package)
     return files
-
-
-def modules_in_rooms(files: dict[str, tuple[str, bool]]) -> Counter[str]:
-    """How many modules each room holds, its ``__init__`` included."""
-    return Counter(module.split(".")[1] for module in files if "." in module)
-
-
-def sub_rooms(files: dict[str, tuple[str, bool]]) -> dict[str, list[str]]:
-    """The packages directly inside each room that has any."""
-    inside: dict[str, list[str]] = {}
-    for module, (_, is_package) in sorted(files.items()):
-        parts = module.split(".")
-        if is_package and len(parts) == 3:
-            inside.setdefault(parts[1], []).append(parts[2])
-    return inside
-
-
-def imports_between_rooms(files: dict[str, tuple[str, bool]]) -> Counter[tuple[str, str]]:
-    """How many import statements of one room (first) take something from another (second)."""
-    statements = {
-        (module, line, room_of(name))
-        for module, (text, is_package) in files.items()
-        if "." in module  # llrkit/__init__.py imports names when they are first used
-        for line, name in imports_of(text, module, is_package)
-        if name.split(".")[0] == "llrkit"
-    }
-    pairs = Counter((module.split(".")[1], other) for module, _, other in statements)
-    return Counter({pair: count for pair, count in pairs.items() if pair[0] != pair[1]})

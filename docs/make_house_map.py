@@ -1,76 +1,66 @@
-"""Draws docs/pictures/house.svg, the rooms of llrkit and the imports between them, from the sources.
+"""Draws docs/pictures/house.svg: the rooms of llrkit, one box each, floor by floor.
 
     python docs/make_house_map.py
 
-Run it when modules or rooms change; a test compares the picture with the sources.
+Run it when rooms come, go or move; what a box says is the first sentence of the room's docstring.
 """
 
 from __future__ import annotations
 
-import math
+import ast
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 
-from house import LEVELS, imports_between_rooms, modules_in_rooms, our_files, sub_rooms
+from house import LEVELS, our_files
 
 PICTURE = Path(__file__).parent / "pictures" / "house.svg"
-CELL, ROW = 34, 24
-NAMES, TOP = 190, 150  # room for the names on the left and above
-FLOORS = ("#f4f6f8", "#e6ebf0")  # bands of rooms that share a floor
-
-
-def text(x: float, y: float, words: str, **style: str) -> str:
-    """One line of text."""
-    attributes = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
-    return f'<text x="{x:g}" y="{y:g}"{attributes}>{escape(words)}</text>'
-
-
-def box(x: float, y: float, width: float, height: float, fill: str, **style: str) -> str:
-    """One rectangle."""
-    attributes = "".join(f' {name}="{value}"' for name, value in style.items())
-    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="{fill}"{attributes}/>'
+WIDTH, GAP = 960, 6
+LOW, HIGH = 46, 62
+"""Floors with one line of words in a box, or two."""
 
 
 def house_map(files: dict[str, tuple[str, bool]]) -> str:
-    """The picture as SVG: one row a room, one column for each room it may import from."""
-    modules, inside, imports = modules_in_rooms(files), sub_rooms(files), imports_between_rooms(files)
-    rooms = [room for level in LEVELS for room in level]
-    column = {room: NAMES + CELL * place for place, room in enumerate(rooms)}
-    row = {room: TOP + ROW * place for place, room in enumerate(reversed(rooms))}
-    matrix = CELL * len(rooms)
-    width, height = NAMES + matrix + 330, TOP + ROW * len(rooms) + 20
-    largest = max(imports.values(), default=1)
+    """The picture as SVG: what users touch above, what everything rests on below."""
+    about = {
+        module.split(".")[1]: (ast.get_docstring(ast.parse(text)) or "").partition(". ")[0].partition("\n")[0]
+        for module, (text, is_package) in files.items()
+        if is_package and module.count(".") == 1
+    }
+    floors = [[room for room in level if room in about] for level in reversed(LEVELS)]
+    floors = [floor for floor in floors if floor]
+    heights = [LOW if len(floor) == 1 else HIGH for floor in floors]
+    height = 40 + sum(heights) + GAP * len(floors)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">',
-        box(0, 0, width, height, "white"),
-        text(16, 28, "The house: which room imports from which", font_size="17", font_weight="bold"),
-        text(16, 48, "A row imports from the columns; the number counts import statements.", fill="#555"),
-        text(16, 64, "Rooms in one band share a floor. Everything lies left of the diagonal.", fill="#555"),
-        text(NAMES - 12, TOP - 10, "modules", text_anchor="end", fill="#555"),
-        text(NAMES + matrix + 14, TOP - 10, "sub-rooms", fill="#555"),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+        '<text x="12" y="26" font-size="16" font-weight="bold">The house</text>',
+        '<text x="110" y="26" fill="#555">A room imports only from rooms on floors below it.</text>',
     ]
-    for level, floor in enumerate(LEVELS):
-        top = min(row[room] for room in floor)
-        parts.append(box(8, top, width - 16, ROW * len(floor), FLOORS[level % 2]))
-    for room in rooms:
-        x, y = column[room], row[room]
-        middle = y + ROW / 2 + 4
-        parts.append(text(16, middle, room, font_weight="bold"))
-        parts.append(text(NAMES - 12, middle, str(modules[room]), text_anchor="end"))
-        parts.append(text(NAMES + matrix + 14, middle, ", ".join(inside.get(room, [])), fill="#555"))
-        turn = f"rotate(-55 {x + CELL / 2:g} {TOP - 8})"
-        parts.append(text(x + CELL / 2, TOP - 8, room, transform=turn))
-        parts.append(box(x + 1, y + 1, CELL - 2, ROW - 2, "#9aa5b1"))
-    for (room, other), count in sorted(imports.items()):
-        x, y = column[other], row[room]
-        strength = 0.15 + 0.75 * math.log1p(count) / math.log1p(largest)
-        parts.append(box(x + 1, y + 1, CELL - 2, ROW - 2, "#1f6fb4", opacity=f"{strength:.2f}"))
-        ink = "white" if strength > 0.62 else "#111"
-        parts.append(text(x + CELL / 2, y + ROW / 2 + 4, str(count), text_anchor="middle", fill=ink))
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    y = 40
+    for floor, tall in zip(floors, heights, strict=True):
+        wide = (WIDTH - GAP) / len(floor)
+        for place, room in enumerate(floor):
+            x = GAP + place * wide
+            parts.append(
+                f'<rect x="{x:g}" y="{y}" width="{wide - GAP:g}" height="{tall}" rx="5" fill="#eef2f6" '
+                'stroke="#9fb0c0"/>'
+            )
+            parts.append(f'<text x="{x + 10:g}" y="{y + 20}" font-weight="bold">{room}</text>')
+            lines = wrap(about[room].rstrip(".").replace("`", ""), max(12, int(wide / 6.6)))[:2]
+            parts += [
+                f'<text x="{x + 10:g}" y="{y + 37 + 15 * i}" fill="#333" font-size="11">{escape(line)}</text>'
+                for i, line in enumerate(lines)
+            ]
+        y += tall + GAP
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main() -> None:
+    """Draw it."""
+    PICTURE.write_text(house_map(our_files()), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(house_map(our_files()), encoding="utf-8")
-    print(f"The map of the house is in {PICTURE}")
+    main()

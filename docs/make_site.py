@@ -27,7 +27,7 @@ def write_sources(folder: Path, *, quick: bool) -> None:
     from command_pages import write_command_pages
 
     shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    write_api_pages(folder / "reference" / "api", only=("metrics",) if quick else None)
+    write_api_pages(folder / "reference" / "api", only=("top-numbers",) if quick else None)
     write_command_pages(folder / "reference" / "commands", only=("llrkit evaluate",) if quick else None)
 
 

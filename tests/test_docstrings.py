@@ -9,7 +9,8 @@ import llrkit.plot
 
 MODULES = (
     "llrkit", "llrkit.plot", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass",
-    "llrkit.speech", "llrkit.simulate", "llrkit.sklearn",
+    "llrkit.speech", "llrkit.simulate", "llrkit.sklearn", "llrkit.scores", "llrkit.metrics", "llrkit.maps",
+    "llrkit.fits", "llrkit.trust",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from commands import run as command
 
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.plot import PLOTS
 
 ROOT = Path(__file__).parents[1]
 RUN_NOTEBOOK = ROOT / "tests" / "support" / "run_notebook.py"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.plot import PLOTS
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").rglob("*.py"))
 DRAWN = re.compile(r"lk\.plot\.(\w+)\(")

@@ -18,7 +18,7 @@ FRAMEWORKS = {
     "soundfile": {"speech.audio"},
     "soxr": {"speech.audio"},
     "kaldi_native_fbank": {"speech.audio"},
-    "polars": {"results.result", "scores", "io", "engine.pieces"},
+    "polars": {"results.result", "scores", "io", "engine.dask_source"},
     "pandas": {"results.result"},
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}

@@ -62,6 +62,17 @@ def test_links_lead_somewhere(tmp_path):
     assert {page: links for page, links in broken.items() if links} == {}
 
 
+def test_tests_that_pages_name_exist():
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    named = re.findall(r"`(?:(tests/[\w/]+\.py)::)?(test_\w+)`", "".join(
+        (DOCS / page).read_text(encoding="utf-8") for page in ("notes/guarantees.md", "reference/misuse.md")
+    ))  # fmt: skip
+    assert len(named) > 100
+    for file, test in named:
+        texts = [sources[ROOT / file]] if file else sources.values()
+        assert any(f"def {test}(" in text for text in texts), (file, test)
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """The files that the pages speak of, small."""

@@ -1,10 +1,9 @@
 """Public functions refuse what their docstrings do not promise, and say which argument it was."""
 
-import inspect
 import re
 
 import pytest
-from wrong_arguments import functions, good_arguments, wrong_values
+from wrong_arguments import functions, good_arguments, parameters_of, wrong_values
 
 import llrkit as lk
 
@@ -39,7 +38,7 @@ def test_what_is_not_promised_is_refused_with_a_reason(path, tmp_path, monkeypat
     arguments = good_arguments(path, function)
     faults = {
         f"{name}={value!r}": found
-        for name, parameter in inspect.signature(function).parameters.items()
+        for name, parameter in parameters_of(function).items()
         for value in wrong_values(path, parameter)
         if (found := fault(function, arguments, name, value)) is not None
     }

@@ -56,11 +56,10 @@ for name in {packages!r}:
     sys.modules[name] = None
 sys.path.insert(0, {folder!r})
 import installed_commands as checked
-needed = ("simulate sample", "simulate embeddings", "calibrate", "convert eval", "recognize train e.npz -o")
+needed = ("simulate sample", "simulate embeddings", "calibrate", "convert eval", "speech train e.npz -o")
 checked.COMMANDS = [pair for pair in checked.COMMANDS if pair[1] or pair[0].startswith(needed)]
-from llrkit.cli import cli
-from llrkit.cli.read_and_written_paths import leaves
-checked.ELSEWHERE = {{" ".join(path) for path, _ in leaves(cli)}}
+from llrkit.jobs.table import VERBS
+checked.ELSEWHERE = set(VERBS)
 sys.argv = ["installed_commands.py", {place!r}]
 sys.exit(checked.main())
 """

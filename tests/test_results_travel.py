@@ -26,7 +26,9 @@ TRIALS = lk.Trials(
     score="score",
 )  # fmt: skip
 BOTH = lk.Trials(TRIALS.table, score=["score", "other"])
-CLASSES = lk.ClassScores(RNG.normal(size=(300, 3)) + 2 * np.eye(3)[np.arange(300) % 3], np.arange(300) % 3)
+CLASSES = lk.scores.ClassScores(
+    RNG.normal(size=(300, 3)) + 2 * np.eye(3)[np.arange(300) % 3], np.arange(300) % 3
+)
 CRITERIA = {"criterion": [{"characteristic": "accuracy", "metric": "cllr", "at_most": 0.9}]}
 SPOOF = lk.spoof.SpoofTrials(
     pl.DataFrame({"sasv": RNG.normal(size=300) + np.repeat([2.0, 0.0, 1.0], 100),
@@ -49,28 +51,29 @@ RESULTS = {
     "Threshold": lambda: lk.threshold_for(TRIALS),
     "PriorScan": lambda: lk.alpha_scan(TRIALS, test=TRIALS),
     "Calibration": lambda: lk.calibrate(TRIALS, method="cmlg"),
+    "Adaptation": lambda: lk.adapt(lk.calibrate(TRIALS, method="cmlg").map, TRIALS),
     "ShiftCheck": lambda: lk.check_shift(lk.calibrate(TRIALS, method="cmlg").map, TRIALS),
     "CalibrationCheck": lambda: lk.check_calibration(TRIALS),
-    "CalibrationLoss": lambda: lk.calibration_loss(TRIALS),
-    "CalibrationNull": lambda: lk.calibration_null(
+    "CalibrationLoss": lambda: lk.trust.calibration_loss(TRIALS),
+    "CalibrationNull": lambda: lk.trust.calibration_null(
         lk.theory.GaussianLLR.from_eer(0.1), 50, 200, replicates=20
     ),
-    "MapUncertainty": lambda: lk.map_uncertainty(TRIALS, method="cmlg"),
-    "LlrPrecision": lambda: lk.llr_precision(TRIALS, speakers=("left", "right")),
-    "LlrBand": lambda: lk.llr_band(TRIALS, speakers=("left", "right")),
-    "DeLong": lambda: lk.delong_test(BOTH),
+    "MapUncertainty": lambda: lk.trust.map_uncertainty(TRIALS, method="cmlg"),
+    "LlrPrecision": lambda: lk.trust.llr_precision(TRIALS, speakers=("left", "right")),
+    "LlrBand": lambda: lk.trust.llr_band(TRIALS, speakers=("left", "right")),
+    "DeLong": lambda: lk.trust.delong_test(BOTH),
     "SystemComparison": lambda: lk.compare_systems(BOTH),
-    "PairwiseComparison": lambda: lk.compare_many_systems(BOTH),
-    "CurveBands": lambda: lk.curve_bands(TRIALS, result=lk.evaluate(TRIALS, ece=True)),
-    "ScoreDecomposition": lambda: lk.score_decomposition(TRIALS),
-    "ReliabilityCurve": lambda: lk.reliability_curve(TRIALS),
-    "CrossEntropyCurve": lambda: lk.cross_entropy_curve(TRIALS),
-    "DetSlope": lambda: lk.det_slope(TRIALS),
-    "DetStraightness": lambda: lk.det_straightness(TRIALS, simulations=9),
-    "MixingCurve": lambda: lk.mixing_curve(lk.fit_mixture(TRIALS)),
+    "PairwiseComparison": lambda: lk.trust.compare_many_systems(BOTH),
+    "CurveBands": lambda: lk.trust.curve_bands(TRIALS, result=lk.evaluate(TRIALS, ece=True)),
+    "ScoreDecomposition": lambda: lk.metrics.score_decomposition(TRIALS),
+    "ReliabilityCurve": lambda: lk.metrics.reliability_curve(TRIALS),
+    "CrossEntropyCurve": lambda: lk.metrics.cross_entropy_curve(TRIALS),
+    "DetSlope": lambda: lk.metrics.det_slope(TRIALS),
+    "DetStraightness": lambda: lk.metrics.det_straightness(TRIALS, simulations=9),
+    "MixingCurve": lambda: lk.fits.mixing_curve(lk.fits.fit_mixture(TRIALS)),
     "Validation": lambda: lk.validate(TRIALS, criteria=CRITERIA),
     "CaseReport": lambda: lk.case_report(lk.fit_cmlg(TRIALS), 1.0, h1="it is", h2=EVIL),
-    "MisleadingTrial": lambda: lk.misleading_trials(TRIALS)[0],
+    "MisleadingTrial": lambda: lk.trust.misleading_trials(TRIALS)[0],
     "ClassEvaluation": lambda: lk.multiclass.evaluate(CLASSES),
     "ClassComparison": lambda: lk.multiclass.compare(CLASSES, CLASSES, "temperature"),
     "Confusion": lambda: lk.multiclass.confusion(CLASSES),
@@ -90,7 +93,7 @@ ELSEWHERE = {"TandemCostCurve", "TandemEerPath"}  # curves, as others are
 
 def public_results():
     names = set()
-    for module in (lk, lk.multiclass, lk.spoof):
+    for module in (lk, lk.metrics, lk.maps, lk.fits, lk.trust, lk.multiclass, lk.spoof):
         for name in module.__all__:
             function = getattr(module, name)
             if inspect.isfunction(function):
@@ -145,7 +148,7 @@ def test_results_become_frames(made, need):
     assert isinstance(frame, pl.DataFrame)
     assert frame.height > 0
     assert made.to_frame("pandas").shape == frame.shape
-    with pytest.raises(lk.UnknownNameError, match="polars and pandas"):
+    with pytest.raises(lk.errors.UnknownNameError, match="polars and pandas"):
         made.to_frame("excel")
 
 
@@ -204,5 +207,5 @@ def test_groups_keep_the_type_and_the_natural_order_of_their_values():
 def test_tables_and_texts_of_results():
     result = lk.evaluate(TRIALS, by=["room", "seconds"])
     assert lk.format_table(result, "csv", columns="eer").startswith('"room, seconds",eer')
-    for curve in (result.det, result.tippett, lk.reliability_curve(TRIALS)):
+    for curve in (result.det, result.tippett, lk.metrics.reliability_curve(TRIALS)):
         assert len(repr(curve)) < 200  # no arrays

@@ -102,7 +102,7 @@ def test_every_option_reaches_the_library(estimators, data, name):
         for options in given:
             made = getattr(estimators, name)(**options).fit(X, y)
             found.append(made.decision_function(probe[:, None]))
-            assert_allclose(found[-1], getattr(lk, fit)(scores, **options)(probe), rtol=1e-12)
+            assert_allclose(found[-1], getattr(lk.fits, fit)(scores, **options)(probe), rtol=1e-12)
     for llrs, key in zip(found[1:], [*others, "prior"], strict=False):
         assert (name, key) in NOT_HERE or np.abs(llrs - found[0]).max() > 1e-3
 
@@ -126,7 +126,7 @@ def test_several_columns_are_fused_by_the_method_or_before_it(estimators, two_co
         made = getattr(estimators, name)().fit(X, y)
         llrs = made.decision_function(X)
         if name in FUSE_THEMSELVES:
-            assert isinstance(made.map_, lk.LinearMap)
+            assert isinstance(made.map_, lk.maps.LinearMap)
             assert_allclose(llrs, X @ made.map_.weights + made.map_.offset, rtol=1e-12)
             return
         first = lk.fit_fusion(scores)
@@ -147,8 +147,8 @@ def test_a_rule_fuses_columns_at_its_own_minimum(estimators, two_columns, rule):
     made = estimators.RuleCalibrator(rule=rule, prior=0.3).fit(X, y).map_
 
     def cost(weights, offset):
-        moved = lk.LinearMap(weights=weights, offset=offset, systems=["a", "b"])
-        return lk.rule_cost(moved.on(scores), rule=rule, prior=0.3)
+        moved = lk.maps.LinearMap(weights=weights, offset=offset, systems=["a", "b"])
+        return lk.metrics.rule_cost(moved.on(scores), rule=rule, prior=0.3)
 
     lowest = cost(made.weights, made.offset)
     for step in ([0.01, 0, 0], [-0.01, 0, 0], [0, 0.01, 0], [0, -0.01, 0], [0, 0, 0.01], [0, 0, -0.01]):
@@ -157,13 +157,13 @@ def test_a_rule_fuses_columns_at_its_own_minimum(estimators, two_columns, rule):
 
 def test_reversed_scores_warn_and_do_not_raise(estimators, data):
     X, y = data
-    with pytest.warns(lk.ReversedScoresWarning):
+    with pytest.warns(lk.errors.ReversedScoresWarning):
         estimators.CMLGCalibrator().fit(-X, y)
 
 
 def test_words_that_would_be_read_the_wrong_way_round_are_refused(estimators, data):
     X, y = data
-    with pytest.raises(lk.LabelError, match="impostor"):
+    with pytest.raises(lk.errors.LabelError, match="impostor"):
         estimators.CMLGCalibrator().fit(X, np.where(y == "same", "genuine", "impostor"))
 
 

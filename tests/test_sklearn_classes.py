@@ -45,7 +45,7 @@ def test_passes_every_check_of_scikit_learn(estimators, name):
 def test_agrees_with_the_library(estimators, data, name, prior):
     X, y, codes = data
     made = getattr(estimators, name)(prior=prior).fit(X, y)
-    fitted = FITS[name](lk.ClassScores(X, codes), prior=prior)
+    fitted = FITS[name](lk.scores.ClassScores(X, codes), prior=prior)
     assert_allclose(made.transform(X), fitted(X), rtol=1e-9, atol=1e-9)
     share = {"flat": np.full(3, 1 / 3), "counts": np.bincount(codes) / 600}.get(str(prior), prior)
     assert_allclose(made.predict_proba(X), fitted.posteriors(X, share), rtol=1e-9, atol=1e-12)

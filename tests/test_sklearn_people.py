@@ -147,7 +147,7 @@ def test_pos_label_decides_who_is_the_target(tools, data):
     X, y, _ = data
     one = X[:, :1]
     words = np.where(y == 1, "bonafide", "spoof")
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         tools.CMLGCalibrator().fit(one, words)
     made = tools.CMLGCalibrator(pos_label="bonafide", prior=0.3).fit(one, words)
     plain = tools.CMLGCalibrator(prior=0.3).fit(one, y)

@@ -9,18 +9,10 @@ from llrkit.results.vocabulary import _WORDS, VOCABULARIES, vocabulary
 @pytest.mark.parametrize(
     ("text", "forensic", "biometrics"),
     [
-        (
-            "3 target + 4 non-target",
-            "3 same-source + 4 different-source",
-            "3 mated + 4 non-mated",
-        ),
+        ("3 target + 4 non-target", "3 same-source + 4 different-source", "3 mated + 4 non-mated"),
         ("Pmiss at most 1 %", "false-exclusion rate at most 1 %", "FNMR at most 1 %"),
         ("Misses (%)", "False exclusions (%)", "False non-matches (%)"),
-        (
-            "40 speakers; 1,000 trials.",
-            "40 speakers; 1,000 comparisons.",
-            "40 subjects; 1,000 comparisons.",
-        ),
+        ("40 speakers; 1,000 trials.", "40 speakers; 1,000 comparisons.", "40 subjects; 1,000 comparisons."),
         ("non-target trials", "different-source comparisons", "non-mated comparisons"),
     ],
 )

@@ -32,7 +32,7 @@ def run_all(page, folder, monkeypatch):
         assert program == "llrkit"
         result = CliRunner().invoke(cli, arguments)
         assert result.exit_code == 0, (line, result.output, result.exception)
-        if arguments[0] == "recognize":  # so few trials may well have a warning of calibration
+        if arguments[0] == "speech":  # so few trials may well have a warning of calibration
             assert "warning" not in result.stderr, (line, result.stderr)
 
 

@@ -1,4 +1,4 @@
-"""The pages that list the public names, written from ``llrkit.__all__`` and those of its public rooms.
+"""The pages that list the public names: those at the top of ``llrkit`` by subject, then each namespace.
 
 Sphinx's autosummary makes a page of each name from the docstring.
 """
@@ -10,59 +10,67 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.ext.autodoc.mock import mock
 
-ROOMS = {
-    "scores": ("Trials", "Arrays, tables, files, a cluster.", ("scores", "io", "engine", "simulate")),
-    "metrics": ("Metrics", "Numbers and curves of one set of trials.", ("metrics", "theory")),
-    "evaluation": (
+from llrkit.base.public_names import namespaces
+
+TOP = {
+    "top-trials": ("Trials", "Arrays, tables, files, a cluster.", ("scores", "io", "engine", "simulate")),
+    "top-numbers": ("Metrics", "Numbers of one set of trials.", ("metrics", "theory")),
+    "top-evaluation": (
         "Evaluations and validation",
-        "All numbers together, thresholds, criteria and one comparison.",
-        ("verbs", "report"),
+        "All numbers together, thresholds, criteria, reports of a case and of systems.",
+        ("verbs", "report", "trust"),
     ),
-    "calibrate": ("Calibration", "From score to log-likelihood-ratio.", ("maps", "fits")),
-    "trust": ("Intervals and tests", "How far a number can be trusted.", ("trust",)),
-    "shift": ("Shift", "Scores that are no longer those of training.", ("shift",)),
-    "errors": ("Errors and warnings", "Everything llrkit raises.", ("errors",)),
+    "top-calibration": ("Calibration", "From score to log-likelihood-ratio.", ("maps", "fits")),
+    "top-shift": ("Shift", "Scores that are no longer those of training.", ("shift",)),
+    "top-errors": ("Errors to catch", "What every error and warning derives from.", ("errors",)),
 }
-"""Page -> (title, what it is about, rooms whose names in ``llrkit`` it lists)."""
+"""Page -> (title, what it is about, rooms whose names at the top of ``llrkit`` it lists)."""
 MODULES = {
-    "theory": ("llrkit.theory", "Calibrated LLRs without data, operating points."),
-    "simulate": ("llrkit.simulate", "Trials whose answers are known."),
-    "plot": ("llrkit.plot", "Pictures of curves and evaluations."),
-    "spoof": ("llrkit.spoof", "Three kinds of trials: targets, non-targets and spoofs."),
-    "biometrics": ("llrkit.biometrics", "FMR and FNMR, groups of people, 1:N search."),
-    "multiclass": ("llrkit.multiclass", "More than two classes."),
-    "speech": ("llrkit.speech", "From speech and embeddings to scores."),
-    "sklearn": ("llrkit.sklearn", "Estimators and scorers for scikit-learn."),
-    "torch": ("llrkit.torch", "A metric for torchmetrics and Lightning."),
+    "scores": "Sources of trials, also of several classes.",
+    "metrics": "Every metric and its curves.",
+    "fits": "Every calibrator.",
+    "maps": "Maps from score to log-likelihood-ratio, and bounds of what they say.",
+    "trust": "Intervals and tests: how far a number can be trusted.",
+    "errors": "Everything llrkit raises on purpose.",
+    "theory": "Calibrated LLRs without data, operating points.",
+    "simulate": "Trials whose answers are known.",
+    "plot": "Pictures of curves and evaluations.",
+    "spoof": "Three kinds of trials: targets, non-targets and spoofs.",
+    "biometrics": "FMR and FNMR, groups of people, 1:N search.",
+    "multiclass": "More than two classes.",
+    "speech": "From speech and embeddings to scores.",
+    "sklearn": "Estimators and scorers for scikit-learn.",
+    "torch": "A metric for torchmetrics and Lightning.",
 }
-"""Page -> (module, what it is about)."""
+"""Namespace -> what it is about."""
 
 
 ABSENT = [package for package in ("torch", "torchmetrics") if find_spec(package) is None]
 """Torch is too large to be asked of everybody who builds the pages."""
 
 
-def public_names(module: ModuleType) -> list[str]:
-    """What a module offers to users, without its modules."""
-    return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+def names_of(space: str) -> list[str]:
+    """The public names of a namespace, or of a module that users import themselves; none is a module."""
+    module = importlib.import_module(f"llrkit.{space}")
+    names = namespaces().get(space) or module.__all__
+    return sorted((name for name in names if not inspect.ismodule(getattr(module, name))), key=str.lower)
 
 
-def names_by_room() -> dict[str, list[str]]:
-    """The names of ``llrkit`` by the room they are defined in; those of public modules are listed there."""
+def top_by_room() -> dict[str, list[str]]:
+    """The names at the top of ``llrkit`` by the room they are defined in."""
     llrkit = importlib.import_module("llrkit")
     rooms: dict[str, list[str]] = {}
-    for name in public_names(llrkit):
-        if not name.startswith("_"):
+    for name in llrkit.__all__:
+        if name not in namespaces() and not name.startswith("_"):
             defined_in = getattr(llrkit, name).__module__.split(".")[1]
             rooms.setdefault(defined_in, []).append(name)
     return rooms
-
-
-def _is_listed(module: ModuleType, name: str, llrkit: ModuleType) -> bool:
-    """Whether ``llrkit`` has the same thing under the same name: it then has a page already."""
-    return getattr(llrkit, name, None) is getattr(module, name)
 
 
 def _kinds(module: ModuleType, names: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -75,40 +83,72 @@ def _kinds(module: ModuleType, names: list[str]) -> Iterator[tuple[str, list[str
             yield title, chosen
 
 
-def _page(title: str, about: str, module: ModuleType, names: list[str]) -> str:
+def _page(
+    title: str, about: str, module: ModuleType, names: list[str], pages_of_names: dict[object, str]
+) -> str:
+    """The list of the names of a module; what has its page elsewhere is linked to, the rest gets one here."""
     lines = [title, "=" * len(title), "", about, "", f".. currentmodule:: {module.__name__}", ""]
-    for kind, chosen in _kinds(module, names):
+    members = {name: getattr(module, name) for name in names}
+    new = [name for name, member in members.items() if not callable(member) or member not in pages_of_names]
+    linked = [pages_of_names[members[name]] for name in names if name not in new]
+    if linked:
+        listed = ", ".join(f":py:obj:`{place}`" for place in linked)
+        lines += [f"Also in this namespace: {listed}.", ""]
+    pages_of_names.update(
+        (members[name], f"{module.__name__}.{name}") for name in new if callable(members[name])
+    )
+    for kind, chosen in _kinds(module, new):
         lines += [kind, "-" * len(kind), "", ".. autosummary::", "   :toctree: generated", ""]
         lines += [f"   {name}" for name in chosen] + [""]
     return "\n".join(lines)
 
 
 def write_api_pages(folder: Path, *, only: Sequence[str] | None = None) -> None:
-    """Write a list for each room, or only for some, and ``index.rst`` with all lists."""
-    llrkit, rooms = importlib.import_module("llrkit"), names_by_room()
-    folder.mkdir(parents=True, exist_ok=True)
-    listed, rows = set(), []
-    for page, (title, about, members) in ROOMS.items():
-        names = sorted((name for room in members for name in rooms.get(room, ())), key=str.lower)
-        listed |= set(members)
-        (folder / f"{page}.rst").write_text(_page(title, about, llrkit, names), encoding="utf-8")
-        rows.append((page, about))
-    for page, (path, about) in MODULES.items():
-        listed.add(page)
-        with mock(ABSENT):  # names are imported when they are first asked for
-            module = importlib.import_module(path)
-            names = [name for name in public_names(module) if not _is_listed(module, name, llrkit)]
-        (folder / f"{page}.rst").write_text(_page(path, about, module, names), encoding="utf-8")
-        rows.append((page, about))
-    if missing := set(rooms) - listed:
+    """Write a page for each subject at the top and each namespace, or only for some, and their index."""
+    llrkit, rooms = importlib.import_module("llrkit"), top_by_room()
+    if missing := set(rooms) - {room for *_, members in TOP.values() for room in members}:
         raise SystemExit(f"docs/_ext/api_pages.py lists no page for the public names of {sorted(missing)}")
+    if missing := set(namespaces()) - set(MODULES):
+        raise SystemExit(f"docs/_ext/api_pages.py does not describe the namespaces {sorted(missing)}")
+    pages, titles, pages_of_names = {}, {}, {}
+    for page, (title, about, members) in TOP.items():
+        names = sorted((name for room in members for name in rooms.get(room, ())), key=str.lower)
+        pages[page], titles[page] = _page(title, about, llrkit, names, pages_of_names), about
+    for space, about in MODULES.items():
+        with mock(ABSENT):  # names are imported when they are first asked for
+            module = importlib.import_module(f"llrkit.{space}")
+            pages[space] = _page(module.__name__, about, module, names_of(space), pages_of_names)
+            titles[space] = about
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = [page for page in pages if only is None or page in only]
+    for page in shown:
+        (folder / f"{page}.rst").write_text(pages[page], encoding="utf-8")
     lines = ["Python", "======", "", "Every public name, with its parameters and an executed example.", ""]
-    if only is not None:
-        for page, _ in rows:
-            if page not in only:
-                (folder / f"{page}.rst").unlink()
-        rows = [(page, about) for page, about in rows if page in only]
-    for page, about in rows:
-        lines += [f":doc:`{page}`", f"    {about}"]
-    lines += ["", ".. toctree::", "   :hidden:", ""] + [f"   {page}" for page, _ in rows] + [""]
+    for title, part in (
+        ("At the top: ``import llrkit as lk``", [page for page in shown if page in TOP]),
+        ("Namespaces: ``lk.fits``, ``lk.metrics``, ...", [page for page in shown if page in MODULES]),
+    ):
+        if not part:
+            continue
+        lines += [title, "-" * len(title), ""]
+        for page in part:
+            lines += [f":doc:`{page}`", f"    {titles[page]}"]
+        lines += ["", ".. toctree::", "   :hidden:", ""] + [f"   {page}" for page in part] + [""]
     (folder / "index.rst").write_text("\n".join(lines), encoding="utf-8")
+
+
+def page_at_the_top(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, content: nodes.TextElement
+) -> nodes.Element | None:
+    """``llrkit.fits.fit_pav`` has its page as ``llrkit.fit_pav``."""
+    space, _, name = node["reftarget"].removeprefix("llrkit.").partition(".")
+    if space not in namespaces() or name not in importlib.import_module("llrkit").__all__:
+        return None
+    domain, builder = env.domains["py"], app.builder
+    return domain.resolve_xref(env, node["refdoc"], builder, node["reftype"], f"llrkit.{name}", node, content)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Ask to be told of references without a target."""
+    app.connect("missing-reference", page_at_the_top)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,8 +2,8 @@
 Calibrate on development trials, apply to others
 ================================================
 
-A calibration is trained on trials whose labels are known and applied to new scores. The map is a plain
-object that can be saved as JSON, and the evaluation on other trials says whether it holds.
+A calibration is trained on trials whose labels are known and applied to new scores. Its map, bounded by what
+the trials can support, can be saved as JSON, and the evaluation on other trials says whether it holds.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def raw_scores(n_target, n_nontarget):
 
 
 development, evaluation = raw_scores(500, 10_000), raw_scores(500, 10_000)
-calibration = lk.fit_logistic(development)
+calibration = lk.calibrate(development).map
 print(calibration)
 
 # %%

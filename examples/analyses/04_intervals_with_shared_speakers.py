@@ -20,5 +20,5 @@ for ci, options in [("trial", {}), ("speaker", {"speakers": speakers})]:
 # %%
 # The band of a DET curve takes speakers, too.
 
-bands = lk.curve_bands(trials, result=result, speakers=speakers)
+bands = lk.trust.curve_bands(trials, result=result, speakers=speakers)
 axes = lk.plot.det({"40 speakers": result}, points=False, bands={"40 speakers": bands})

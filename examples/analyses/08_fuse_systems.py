@@ -21,7 +21,7 @@ def two_systems(n):
 
 
 train, test = two_systems(5000), two_systems(5000)
-fusion = lk.fit_fusion(train)
+fusion = lk.fuse(train).map
 print(fusion)
 for name in ("A", "B"):
     print(f"{name}: EER {100 * lk.eer(lk.Trials(test.table, score=name)):.2f} %")

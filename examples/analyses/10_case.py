@@ -10,7 +10,8 @@ import llrkit as lk
 
 population = lk.theory.GaussianLLR.from_eer(0.05)
 train, held_out = (
-    lk.simulate_trials(population, n_target=300, n_nontarget=3000, rng=seed).scores() for seed in (1, 2)
+    lk.simulate.simulate_trials(population, n_target=300, n_nontarget=3000, rng=seed).scores()
+    for seed in (1, 2)
 )
 calibration = lk.calibrate(train).map
 case = lk.case_report(

@@ -15,5 +15,5 @@ target, nontarget = lk.theory.GaussianLLR.from_eer(0.05).rvs(200, 4000, rng)
 scores = lk.Scores(target, nontarget)
 result = lk.evaluate(scores)
 axes = lk.plot.det(
-    {"few trials": result}, points=False, bands={"few trials": lk.curve_bands(scores, result=result)}
+    {"few trials": result}, points=False, bands={"few trials": lk.trust.curve_bands(scores, result=result)}
 )

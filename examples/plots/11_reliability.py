@@ -12,4 +12,4 @@ import llrkit as lk
 
 rng = np.random.default_rng(1)
 target, nontarget = lk.theory.GaussianLLR.from_eer(0.08).rvs(1200, 4800, rng)
-axes = lk.plot.reliability(lk.reliability_curve(lk.Scores(2 * target, 2 * nontarget)))
+axes = lk.plot.reliability(lk.metrics.reliability_curve(lk.Scores(2 * target, 2 * nontarget)))

@@ -176,13 +176,15 @@ def test_toy_rocch_eer_against_eer_py(scores, labels, eer):
 )
 def test_voxceleb_eer_roc_against_kaldi(column, percent, reference_set):
     # voxceleb-ivector README.md, Kaldi compute-eer
-    assert_allclose(100 * lk.eer_roc(reference_set(f"voxceleb1_o.{column}")), percent, rtol=0, atol=6e-3)
+    assert_allclose(
+        100 * lk.metrics.eer_roc(reference_set(f"voxceleb1_o.{column}")), percent, rtol=0, atol=6e-3
+    )
 
 
 def test_voxceleb_resnet_against_sv_score_calibration(reference_set):
     # sv_score_calibration, calibration_all.ipynb: EER 1.5642 %, min DCF at P = 0.05
     scores = reference_set("voxceleb1_o.resnet_aam")
-    assert_allclose(100 * lk.eer_roc(scores), 1.5642, rtol=0, atol=6e-5)
+    assert_allclose(100 * lk.metrics.eer_roc(scores), 1.5642, rtol=0, atol=6e-5)
     assert_allclose(
         lk.min_dcf(scores, point=lk.OperatingPoint(0.05)), 0.10429480381760269, rtol=0, atol=1e-14
     )

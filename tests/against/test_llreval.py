@@ -27,7 +27,7 @@ def test_generated_sets_against_llreval(need, name):
     assert_allclose([lk.cllr(scores), lk.min_cllr(scores)], [cllr, min_cllr], rtol=0, atol=1e-12)
     for prior in PRIORS:
         expected = cross_entropy(target, nontarget, prior)
-        assert_allclose(lk.cross_entropy(scores, prior=prior, normalized=False), expected, rtol=1e-12)
+        assert_allclose(lk.metrics.cross_entropy(scores, prior=prior, normalized=False), expected, rtol=1e-12)
     s, y = llreval.tarnon_2_scoreslabels(target, nontarget)
     pav, log_odds, default = PAV(s, y), logit(PRIORS), default_error_rate(logit(PRIORS))
     points = [lk.OperatingPoint(float(p)) for p in PRIORS]

@@ -24,10 +24,10 @@ def test_cross_entropy_against_mpmath(name, prior):
         entropy = -p * mpmath.log(p) - (1 - p) * mpmath.log(1 - p)
         wanted = float(value / entropy), float(value / mpmath.log(2)), float(value)
     scores = lk.Scores(target, nontarget)
-    assert_allclose(lk.cross_entropy(scores, prior=prior), wanted[0], rtol=1e-14)
-    assert_allclose(lk.cross_entropy(scores, prior=prior, normalized=False), wanted[1], rtol=1e-14)
+    assert_allclose(lk.metrics.cross_entropy(scores, prior=prior), wanted[0], rtol=1e-14)
+    assert_allclose(lk.metrics.cross_entropy(scores, prior=prior, normalized=False), wanted[1], rtol=1e-14)
     # the logarithmic rule is the same in nats
-    assert_allclose(lk.rule_cost(scores, rule="log", prior=prior), wanted[2], rtol=1e-14)
+    assert_allclose(lk.metrics.rule_cost(scores, rule="log", prior=prior), wanted[2], rtol=1e-14)
     if prior == 0.5:
         assert_allclose(lk.cllr(scores), wanted[1], rtol=1e-14)
 
@@ -44,14 +44,14 @@ def test_cllr_of_several_classes_against_mpmath():
             for c, n in enumerate(np.bincount(labels))
         ]
         wanted = float(mpmath.fsum(means) / (4 * mpmath.log(2)))
-    assert_allclose(lk.multiclass.cllr(lk.ClassScores(loglik, labels, range(4))), wanted, rtol=1e-14)
+    assert_allclose(lk.multiclass.cllr(lk.scores.ClassScores(loglik, labels, range(4))), wanted, rtol=1e-14)
 
 
 @pytest.mark.parametrize("p_known", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("size", [1.0, 30.0, 900.0])
 def test_compound_llr_against_mpmath(p_known, size):
     x = size * several_classes()[0][:5]
-    found = lk.compound_llr(x, p_known)
+    found = lk.metrics.compound_llr(x, p_known)
     with mpmath.workdps(50):
         for row, answer in zip(x, found, strict=True):
             lr = [mpmath.exp(mpmath.mpf(float(v))) for v in row]

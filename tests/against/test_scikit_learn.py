@@ -49,14 +49,14 @@ def test_scoring_rules_and_pav_against_scikit_learn(need, name, prior):
     scores, labels, weights = trials(name, prior)
     posterior = expit(scores + logit(prior))
     loss = metrics.log_loss(labels, posterior, sample_weight=weights)
-    found = lk.cross_entropy(scores, labels, prior=prior, normalized=False)
+    found = lk.metrics.cross_entropy(scores, labels, prior=prior, normalized=False)
     assert_allclose(found, loss / np.log(2), rtol=1e-12)
     brier = metrics.brier_score_loss(labels, posterior, sample_weight=weights)
-    assert_allclose(lk.brier_score(scores, labels, prior=prior), brier, rtol=1e-12)
+    assert_allclose(lk.metrics.brier_score(scores, labels, prior=prior), brier, rtol=1e-12)
     isotonic = need("sklearn.isotonic").IsotonicRegression(y_min=0, y_max=1)
     best = isotonic.fit(scores, labels, sample_weight=weights).predict(scores)
     least = metrics.brier_score_loss(labels, best, sample_weight=weights)
-    split = lk.score_decomposition(scores, labels, "brier", prior=prior)
+    split = lk.metrics.score_decomposition(scores, labels, "brier", prior=prior)
     assert_allclose(split.score - split.miscalibration, least, rtol=0, atol=1e-12)
 
 
@@ -78,7 +78,7 @@ def test_losses_of_several_classes_against_scikit_learn(need, prior):
     counts = np.bincount(labels)
     share = np.full(4, 0.25) if prior == "flat" else counts / len(labels)
     posterior, weights = softmax(loglik + np.log(share), axis=1), (share / counts)[labels]
-    scores = lk.ClassScores(loglik, labels, range(4))
+    scores = lk.scores.ClassScores(loglik, labels, range(4))
     loss = metrics.log_loss(labels, posterior, sample_weight=weights)
     assert_allclose(mc.cllr(scores, prior=prior), loss / np.log(2), rtol=1e-12)
     right = metrics.accuracy_score(labels, posterior.argmax(axis=1), sample_weight=weights)
@@ -89,7 +89,7 @@ def test_losses_of_several_classes_against_scikit_learn(need, prior):
 
 def test_affine_fit_of_several_classes_against_scikit_learn(need):
     loglik, labels = several_classes()
-    fitted = mc.fit_affine(lk.ClassScores(loglik, labels, range(4)), prior="counts")
+    fitted = mc.fit_affine(lk.scores.ClassScores(loglik, labels, range(4)), prior="counts")
     model = need("sklearn.linear_model").LogisticRegression(
         C=np.inf, tol=1e-12, solver="newton-cg", max_iter=1000
     )
@@ -103,7 +103,7 @@ def test_gaussian_fit_of_several_classes_against_scikit_learn(need, shrinkage):
     lda = need("sklearn.discriminant_analysis").LinearDiscriminantAnalysis
     theirs = lda(solver="lsqr", shrinkage=shrinkage or None).fit(vectors, labels).predict_proba(vectors)
     fitted = mc.fit_gaussian(
-        lk.ClassVectors(vectors, labels, range(4)), weights="counts", shrinkage=shrinkage
+        lk.scores.ClassVectors(vectors, labels, range(4)), weights="counts", shrinkage=shrinkage
     )
     ours = fitted.posteriors(vectors, np.bincount(labels) / len(labels))
     assert_allclose(ours, theirs, rtol=0, atol=1e-11)

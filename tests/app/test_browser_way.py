@@ -145,7 +145,7 @@ def by_keyboard(chromium, server, files):
         assert page.evaluate(f"{focus}.id") == "result"  # the reader is taken there
     enter("Case")
     page.wait_for_url("**/case")
-    for name, text in (("scores", "0.52"), ("h1", H1), ("h2", H2)):
+    for name, text in (("Questioned scores", "0.52"), ("First proposition", H1), ("Second proposition", H2)):
         tab_to(name)
         page.keyboard.type(text)
     tab_to("strength of evidence")
@@ -221,13 +221,13 @@ def test_the_mouse_at_420_pixels_in_the_dark_with_two_dropped_files(by_keyboard,
     browser.sees("#result")
     # another tab of the same project sees it, and its old form is refused
     page.click("header nav >> text=Case")
-    page.fill("[name=scores]", "0,52")
+    page.fill("[name=score]", "0,52")
     page.fill("[name=h1]", H1)
     page.fill("[name=h2]", H2)
     page.click("button.main")
-    assert "write scores like 0.52" in page.locator("[role=alert]").inner_text()
+    assert "'0,52' is not a number" in page.locator("[role=alert]").inner_text()
     assert page.input_value("[name=h1]") == H1  # nothing that was typed is lost
-    page.fill("[name=scores]", "0.52")
+    page.fill("[name=score]", "0.52")
     page.click("button.main")
     page.wait_for_url("**/case")
     browser.sees("#result")

@@ -4,7 +4,7 @@ import pytest
 from app_fuzz import CANARY, EVIL, Attack
 from app_server import Visitor, served
 
-from llrkit.app.safe_names import file_name, is_file_name, project_name
+from llrkit.app.project import file_name, is_file_name, project_name
 from llrkit.errors import InputError
 
 

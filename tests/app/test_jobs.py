@@ -7,7 +7,7 @@ import threading
 import pytest
 from app_server import Here
 
-from llrkit.app import background_jobs as jobs
+from llrkit.app import worker as jobs
 from llrkit.app.project import ScoreFile
 
 PATIENCE = 300

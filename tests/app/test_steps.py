@@ -36,17 +36,17 @@ def project(tmp_path_factory, need):
     assert visitor.post(f"{address}/settings", **chosen).status == 303
     assert visitor.post(f"{address}/settings", **chosen | {"speaker1": "no such"}).status == 400
     steps = {
-        "evaluate": {"file": "dev.csv", "ci": "speaker", "points": "sre08 0.01,10,1"},
+        "evaluate": {"scores": "dev.csv", "ci": "speaker", "point": "sre08 0.01,10,1"},
         "advise": {},
         "calibrate": {"method": "logistic", "bound": "fixed", "low": "-4.6", "high": "3.5"},
         "validate": {
-            "file": "eval.csv", "ci": "trial", "on0": "on", "metric0": "cllr",
+            "scores": "eval.csv", "ci": "trial", "on0": "on", "metric0": "cllr",
             "limit0": "at_most", "value0": "0.5", "on2": "on", "metric2": "verdict", "limit2": "at_most",
-            "report_system": 'Cosine "2"', "interval": "on", "on3": "on", "metric3": "cllr",
+            "report_system": 'Cosine "2"', "on3": "on", "metric3": "cllr",
             "limit3": "at_most", "value3": "9", "by3": "speaker", "on4": "on", "metric4": "cllr",
             "limit4": "at_most", "value4": "0", "change4": "dev.csv",
         },
-        "case": {"scores": "0.52\n0.1", "h1": H1, "h2": H2, "train": "dev.csv", "validation": "eval.csv",
+        "case": {"score": "0.52\n0.1", "h1": H1, "h2": H2, "train": "dev.csv", "validation": "eval.csv",
                  "verbal": "on", "conditions": "telephone"},
     }  # fmt: skip
     for step, fields in steps.items():
@@ -68,10 +68,10 @@ def later_pages(visitor, address, workers):
     def seen(step):
         return re.search(r'name="seen" value="([^"]*)"', visitor.ask("GET", f"{address}/{step}").text)[1]
 
-    wrong = {"file": "eval.csv", "ci": "", "points": "no-such-point"}
+    wrong = {"scores": "eval.csv", "ci": "", "point": "no-such-point"}
     assert visitor.post(f"{address}/evaluate", seen=seen("evaluate"), **wrong).status == 303
     pages = {"failed": visitor.ask("GET", f"{address}/evaluate").text}
-    criteria = {"file": "eval.csv", "ci": "trial", "on5": "on", "metric5": "eer", "limit5": "at_most",
+    criteria = {"scores": "eval.csv", "ci": "trial", "on5": "on", "metric5": "eer", "limit5": "at_most",
                 "value5": "1"}  # fmt: skip
     workers.held = True
     assert visitor.post(f"{address}/validate", seen=seen("validate"), **criteria).status == 303
@@ -97,7 +97,7 @@ def test_what_was_given_stays_after_work_that_failed_or_was_canceled(project):
     _, pages = project
     failed, canceled = pages["failed"], pages["canceled"]
     assert "This did not work: " in failed
-    assert [field_of(failed, name) for name in ("file", "points", "ci")] == ["eval.csv", "no-such-point", ""]
+    assert [field_of(failed, name) for name in ("scores", "point", "ci")] == ["eval.csv", "no-such-point", ""]
     assert ">Result: dev.csv</h2>" in failed  # what is still below is named
     assert "Canceled; nothing was changed." in canceled
     assert [field_of(canceled, f"{name}5") for name in ("metric", "value")] == ["eer", "1"]
@@ -133,7 +133,7 @@ def test_robustness_is_by_column_and_coherence_from_another_file(project):
 
 def commands_of(folder):
     project = json.loads((folder / "project.json").read_text())
-    assert project["schema"] == "llrkit.project/1"
+    assert project["schema"] == "llrkit.project/2"
     results = project["results"]
     return {step: result["commands"] for step, result in results.items()}
 

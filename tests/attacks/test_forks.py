@@ -46,7 +46,7 @@ for name, call in calls.items():
         try:
             call()
             print(name, "works")
-        except lk.ForkedProcessError as error:
+        except lk.errors.ForkedProcessError as error:
             print(name, "refused" if "spawn" in str(error) and "forkserver" in str(error) else error)
         sys.stdout.flush()
         os._exit(0)

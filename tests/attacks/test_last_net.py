@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import llrkit as lk
-from llrkit.cli.failed_commands import exit_code_of, explained
+from llrkit.cli.program import exit_code_of, explained
 from llrkit.errors import ClusterError, InputError
 
 ROWS = [f"e{i},t{i},{(i * 37 % 100) / 10 - 5 + i % 2},{i % 2}" for i in range(60)]

@@ -84,7 +84,7 @@ def test_what_has_no_common_type_is_refused_naming_both_files(case, turned, tmp_
     code, _, said = run("convert", folder, tmp_path / "one.csv")
     assert (code, "a.parquet" in said, "b.arrow" in said) == (2, True, True)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["d"]
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         lk.read_trials(folder)
 
 
@@ -111,9 +111,9 @@ def test_memory_and_batches_give_the_same_scores(tmp_path):
 def test_labels_of_two_files_that_do_not_fit_are_refused_in_memory_and_in_batches(tmp_path):
     first, second = two_tables("label", [1, 0, 0], [1, -1, -1])
     folder = write(tmp_path / "d", first, second)
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         lk.read_trials(folder)
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         lk.eer(lk.scan_trials(folder))
 
 
@@ -179,5 +179,5 @@ class TestCluster:
         folder = write(tmp_path / "d", first, second, endings=("parquet",))
         source = lk.DaskSource.from_parquet(folder, client)
         write(folder, {**first, "score": [3.0, 2.0, 1.0]}, second, endings=("parquet",))
-        with pytest.raises(lk.FileChangedError):
+        with pytest.raises(lk.errors.FileChangedError):
             lk.eer(source)

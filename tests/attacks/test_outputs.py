@@ -33,7 +33,7 @@ def test_a_new_file_has_the_permissions_that_the_mask_leaves(tmp_path):
     before = os.umask(0o027)
     try:
         write_atomically(tmp_path / "out.json", "new")
-        lk.AffineMap(a=1.0, b=0.0).save(tmp_path / "map.json")
+        lk.maps.AffineMap(a=1.0, b=0.0).save(tmp_path / "map.json")
     finally:
         os.umask(before)
     for name in ("out.json", "map.json"):
@@ -136,7 +136,7 @@ def test_what_another_run_is_writing_is_left_alone(tmp_path):
 TOLD_TO_END = """
 import sys
 from llrkit.base.files import replacing
-from llrkit.cli.failed_commands import ended_cleanly
+from llrkit.cli.program import ended_cleanly
 with ended_cleanly(), replacing(sys.argv[1]) as temporary:
     temporary.write_text("half")
     print("ready", flush=True)

@@ -13,8 +13,7 @@ from drawn import some_scores
 
 import llrkit as lk
 from llrkit.base.text import csv_text
-from llrkit.cli import cli
-from llrkit.cli.quoted_command import quoted_command
+from llrkit.jobs.job import Job
 from llrkit.report.page import write_class_report
 
 NAMES = ("constructor", "toString", "__proto__", "hasOwnProperty", "prototype", "valueOf")
@@ -69,7 +68,7 @@ def test_names_of_javascript_are_names_in_a_report(chromium, tmp_path):
 def test_names_of_javascript_are_names_in_a_report_on_classes(chromium, tmp_path):
     labels = np.arange(240) % 6
     loglik = np.random.default_rng(5).normal(size=(240, 6)) + 2.0 * np.eye(6)[labels]
-    trials = lk.ClassScores(loglik, labels, NAMES)
+    trials = lk.scores.ClassScores(loglik, labels, NAMES)
     result, pairs = lk.multiclass.evaluate(trials), lk.multiclass.pair_histograms(trials)
     write_class_report(result, tmp_path / "report.html", pairs=pairs)
     said, plots = said_by(chromium, tmp_path / "report.html", "html[data-ready=true]")
@@ -139,10 +138,10 @@ def folder(tmp_path):
 WRITERS = {
     "report": ("report", "{0}/eval.csv", "-o", "{0}/page", "--title", "A/B"),
     "evaluate": ("evaluate", "{0}/eval.csv", "--html", "{0}/page", "--json", "{0}/numbers.json"),
-    "compare": ("compare", "{0}/dev.csv", "{0}/eval.csv", "--methods", "cmlg", "--html", "{0}/page"),
+    "diagnose": ("diagnose", "{0}/dev.csv", "{0}/eval.csv", "--methods", "cmlg", "--html", "{0}/page"),
     "validate": ("validate", "{0}/eval.csv", "--criteria", "{0}/criteria.toml", "--html", "{0}/page"),
     "validate in Markdown": (
-        "validate", "{0}/eval.csv", "--criteria", "{0}/criteria.toml", "--report", "{0}/page",
+        "validate", "{0}/eval.csv", "--criteria", "{0}/criteria.toml", "--md", "{0}/page",
     ),
 }  # fmt: skip
 
@@ -163,12 +162,14 @@ def test_reports_show_names_of_files_and_paths_only_if_asked(folder, monkeypatch
 
 
 def test_command_lines_are_quoted_with_names():
-    for typed, shown in (
-        ("report a/x.csv -ob/r.html --names=e/f,g", "report x.csv -or.html --names=e/f,g"),
-        ("evaluate a/x/ --key=k/y --json - --unknown a/b", "evaluate x/ --key=y --json - --unknown b"),
-        ("evaluate s/*.parquet --scheduler tcp://h:1", "evaluate '*.parquet' --scheduler tcp://h:1"),
-    ):
-        assert quoted_command(typed.split(), cli) == f"llrkit {shown}"
+    for verb, typed, shown in (
+        ("report", {"scores": ("a/x.csv",), "output": "b/r.html", "names": "e/f,g"},
+         "report x.csv --names e/f,g --output r.html"),
+        ("evaluate", {"scores": "a/x/", "key": "k/y", "json": "-"}, "evaluate x/ --key y --json -"),
+        ("evaluate", {"scores": "s/*.parquet", "scheduler": "tcp://h:1"},
+         "evaluate '*.parquet' --scheduler tcp://h:1"),
+    ):  # fmt: skip
+        assert Job.of(verb, typed).command_line() == f"llrkit {shown}"
 
 
 @pytest.mark.slow
@@ -186,7 +187,7 @@ def test_commands_open_no_connection(folder, monkeypatch):
         ("evaluate", test, "--html", folder / "evaluation.html"),
         ("calibrate", dev, "--method", "logistic", "-o", folder / "cal.json"),
         ("apply", folder / "cal.json", test, "-o", folder / "llrs.csv"),
-        ("compare", dev, test, "--methods", "cmlg,pav"),
+        ("diagnose", dev, test, "--methods", "cmlg,pav"),
         ("report", test, "--train", dev, "-o", folder / "report.html"),
         ("plot", "det", test, "-o", folder / "det.pdf"),
         ("validate", test, "--criteria", folder / "criteria.toml"),

@@ -40,7 +40,9 @@ def damages(array):
     return [*whole, array[:0], array.ravel(), array[..., :1], array.astype(complex), np.array("x")]
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.SpeechWarning")  # what is enrolled and tested has trained it
+@pytest.mark.filterwarnings(
+    "ignore::llrkit.errors.SpeechWarning"
+)  # what is enrolled and tested has trained it
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # damaged numbers may overflow
 def test_a_damaged_recognizer_is_refused_or_scores_numbers(saved):
     arrays, file = saved

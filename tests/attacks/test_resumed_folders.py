@@ -24,8 +24,8 @@ def place(tmp_path, monkeypatch):
     for i in range(3):
         rows = {"plda": [float(i), -1.5], "cos": [0.25, i / 4], "label": [1, 0], "test": [f"{i}a", f"{i}b"]}
         pl.DataFrame(rows).write_parquet(tmp_path / "d" / f"p{i}.parquet")
-    lk.AffineMap(a=2.0, b=1.0).save(tmp_path / "a.json")
-    lk.AffineMap(a=-3.0, b=0.5).save(tmp_path / "b.json")
+    lk.maps.AffineMap(a=2.0, b=1.0).save(tmp_path / "a.json")
+    lk.maps.AffineMap(a=-3.0, b=0.5).save(tmp_path / "b.json")
     return tmp_path
 
 
@@ -139,7 +139,7 @@ def interrupted(monkeypatch, at, when):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_runs_that_interrupt_each_other_with_other_maps_never_mix(place, monkeypatch, when):
-    first, second = lk.AffineMap(a=2.0, b=1.0), lk.AffineMap(a=-3.0, b=0.5)
+    first, second = lk.maps.AffineMap(a=2.0, b=1.0), lk.maps.AffineMap(a=-3.0, b=0.5)
     reading = module.Reading(score=("plda",))
     for fitted, at in ((first, "p1.parquet"), (second, "p0.parquet"), (first, "p2.parquet")):
         with interrupted(monkeypatch, at, when), pytest.raises(KeyboardInterrupt):
@@ -176,7 +176,7 @@ def test_a_second_run_into_the_same_folder_is_refused_until_the_first_is_no_more
 
 
 def test_two_threads_at_once_give_one_whole_folder(place):
-    fitted, reading = lk.AffineMap(a=2.0, b=1.0), module.Reading(score=("plda",))
+    fitted, reading = lk.maps.AffineMap(a=2.0, b=1.0), module.Reading(score=("plda",))
     errors = []
 
     def go():

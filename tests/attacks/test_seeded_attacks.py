@@ -25,7 +25,7 @@ def test_tables_and_folders_are_read_as_python_reads_them(tmp_path, texts, folde
 
 @pytest.mark.slow
 def test_killed_commands_are_taken_up_as_if_nothing_had_been():
-    quick = "apply,calibrate,convert,convert with a key,simulate gaussian,theory"
+    quick = "apply,calibrate,convert,convert with a key,simulate scores,theory"
     command = [sys.executable, str(ATTACK), "kills", "12", "--seed", "19", "--commands", quick]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)

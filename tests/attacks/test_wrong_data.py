@@ -79,7 +79,7 @@ def test_weights_so_extreme_that_sums_lose_meaning_are_refused(tmp_path, weight)
     for source in (
         lk.Trials(table, weight="w"),
         lk.scan_trials(tmp_path / "s.csv", weight="w"),
-        lk.weigh(lk.Trials(table), "w"),
+        lk.scores.weigh(lk.Trials(table), "w"),
     ):
         with pytest.raises(InputError):
             lk.auc(source)

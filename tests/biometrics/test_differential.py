@@ -100,9 +100,9 @@ def test_one_group_is_refused():
 def test_the_command(tmp_path):
     path = tmp_path / "scores.csv"
     pl.DataFrame(people(2, 0.8)).write_csv(path)
-    code, out, err = run("differential", path, "--by", "group", "--fmr", "5%", "--json", "-")
+    code, out, err = run("biometrics", "differential", path, "--by", "group", "--fmr", "5%", "--json", "-")
     assert code == 0, err
     told, expected = json.loads(out), biometrics.differential(lk.Trials(people(2, 0.8)), "group", fmr=0.05)
     assert told["groups"]["a"]["fmr"] == expected.groups["a"].fmr
-    code, _, err = run("differential", path, "--by", "group", "--fmr", "5%", "--threshold", "1")
+    code, _, err = run("biometrics", "differential", path, "--by", "group", "--fmr", "5%", "--threshold", "1")
     assert code == 2

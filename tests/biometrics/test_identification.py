@@ -12,6 +12,10 @@ from llrkit import biometrics
 from llrkit.errors import InputError
 
 
+def identify(*arguments):
+    return run("biometrics", "identify", *arguments)
+
+
 def matrix(seed, n_probes=60, n_gallery=20):
     """Scores of probes (rows), of which the first two thirds have a mate; rounded, so that ties occur."""
     rng = np.random.default_rng(seed)
@@ -116,7 +120,9 @@ def test_score_matrices_are_searches_as_they_are(tmp_path, need):
         file["score_mask"] = np.ones((20, 60), dtype=np.int8)
     expected = brute_ranks(scores, mate)[0]
     for name in ("matrix.csv", "scores.h5"):
-        code, out, err = run("identify", tmp_path / name, "--key", tmp_path / "key.txt", "--json", "-")
+        code, out, err = run(
+            "biometrics", "identify", tmp_path / name, "--key", tmp_path / "key.txt", "--json", "-"
+        )
         assert code == 0, err
         told = json.loads(out)
         assert (told["n_mated"], told["n_nonmated"]) == (40, 20)
@@ -147,7 +153,7 @@ def test_candidate_lists_of_nist(tmp_path):
     scores, mate = matrix(5)
     scores = scores + 1e-6 * rng.normal(size=scores.shape)  # no ties: lists keep all that are before a mate
     candidate_lists(tmp_path, scores, mate, 4)
-    code, out, err = run("identify", tmp_path / "search.log", "--mates", tmp_path / "mates.txt", "--rank", 1,
+    code, out, err = identify(tmp_path / "search.log", "--mates", tmp_path / "mates.txt", "--rank", 1,
                          "--rank", 3, "--fpir", "10%", "--json", "-")  # fmt: skip
     assert code == 0, err
     told = json.loads(out)
@@ -168,7 +174,9 @@ def test_candidate_lists_with_several_mates_and_searches_that_return_nothing(tmp
     (tmp_path / "search.log").write_text("\n".join(lines) + "\n")
     (tmp_path / "mates.txt").write_text("a t1\na t2\nb t4\nc -\nd -\n")
     options = ("--rank", 1, "--rank", 2, "--fpir", "0.5", "--fnir-rank", 2, "--json", "-")
-    code, out, err = run("identify", tmp_path / "search.log", "--mates", tmp_path / "mates.txt", *options)
+    code, out, err = run(
+        "biometrics", "identify", tmp_path / "search.log", "--mates", tmp_path / "mates.txt", *options
+    )
     assert code == 0, err
     told = json.loads(out)
     assert (told["n_mated"], told["n_nonmated"]) == (2, 2)
@@ -176,7 +184,9 @@ def test_candidate_lists_with_several_mates_and_searches_that_return_nothing(tmp
     assert (told["open_set"][0]["fpir"], told["open_set"][0]["fnir"]) == (0.5, 0.5)
     for mates in ('a t1\na -\nb t4\nc -\nd -\n', 'a t1\nb t4\nc -\nd -\ne -\n',):  # fmt: skip
         (tmp_path / "mates.txt").write_text(mates)
-        code, _, err = run("identify", tmp_path / "search.log", "--mates", tmp_path / "mates.txt")
+        code, _, err = run(
+            "biometrics", "identify", tmp_path / "search.log", "--mates", tmp_path / "mates.txt"
+        )
         assert code == 2
 
 
@@ -190,7 +200,7 @@ def test_models_of_bob_files_count_once_for_each_client(tmp_path):
     lines = ["c0 m0 c0 p0 2.0", "c1 m1 c0 p0 3.0", "c1 m2 c0 p0 4.0", "c2 m3 c0 p0 1.0"]
     lines += [f"c{j} m{j} x p1 {s}" for j, s in enumerate((0.5, 0.25, 0.0))]
     (tmp_path / "scores-dev").write_text("\n".join(lines) + "\n")
-    code, out, err = run("identify", tmp_path / "scores-dev", "--rank", 2, "--json", "-")
+    code, out, err = identify(tmp_path / "scores-dev", "--rank", 2, "--json", "-")
     assert code == 0, err
     assert json.loads(out)["ranks"][0]["rate"] == 1.0  # two models of one client are before it
 
@@ -208,5 +218,5 @@ def test_wrong_use_is_refused(tmp_path):
     scores, mate = matrix(5)
     candidate_lists(tmp_path, scores, mate, 4)
     (tmp_path / "few.txt").write_text("searchId templateId\ns0 t1\n")
-    code, _, _ = run("identify", tmp_path / "search.log", "--mates", tmp_path / "few.txt")
+    code, _, _ = identify(tmp_path / "search.log", "--mates", tmp_path / "few.txt")
     assert code == 2

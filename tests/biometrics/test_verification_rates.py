@@ -142,9 +142,9 @@ def table(tmp_path_factory):
 
 
 def test_the_command_and_the_library_agree(table):
-    code, out, _ = run("evaluate", table, "--failures", "status", "--fmr", "3%", "--json", "-")
+    code, out, _ = run("biometrics", "rates", table, "--failures", "status", "--fmr", "3%", "--json", "-")
     assert code == 0
-    told = json.loads(out)["biometrics"]
+    told = json.loads(out)
     score, label, status = failing(np.random.default_rng(4))
     trials = lk.Trials({"score": score, "label": label, "status": status})
     rates = biometrics.verification_rates(trials, fmr=0.03, failures="status")
@@ -153,9 +153,9 @@ def test_the_command_and_the_library_agree(table):
 
 
 def test_missing_scores_without_failures_are_still_refused(table):
-    code, _, _ = run("evaluate", table, "--fmr", "3%")
+    code, _, _ = run("biometrics", "rates", table, "--fmr", "3%")
     assert code == 2
-    code, _, _ = run("evaluate", table, "--failures", "status", "--missing-scores", "drop")
+    code, _, _ = run("biometrics", "rates", table, "--failures", "status", "--missing-scores", "drop")
     assert code == 2
 
 
@@ -218,3 +218,19 @@ def test_a_threshold_has_the_same_intervals_whichever_way_it_is_asked_for(shared
                 people = find_speakers(shared_subjects, speakers)
                 assert curve_rates(shared_subjects, [row.threshold], people, 0.95).fa.few[0]
                 assert "at most" in chosen.no_interval[name]
+
+
+def test_the_page_of_the_command_shows_the_rates_and_evaluates_what_has_scores(table, tmp_path, need):
+    need("jinja2")
+    out = tmp_path / "page.html"
+    code, said, err = run("biometrics", "rates", table, "--failures", "status", "--fmr", "3%", "--html", out)
+    assert code == 0, err
+    assert f"The report is in {out}" in said
+    page = out.read_text()
+    assert "Error rates at false match rates" in page
+    assert "Comparisons with a failure count in the error rates at false match rates only" in page
+
+
+def test_reversed_scores_are_told():
+    with pytest.warns(lk.errors.ReversedScoresWarning):
+        biometrics.verification_rates(lk.Scores([0.0] * 40, [1.0] * 40), fmr=0.1)

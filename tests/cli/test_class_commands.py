@@ -86,7 +86,7 @@ def test_every_method_can_be_trained_saved_and_applied(files, method):
 
 def test_compare_trains_on_one_file_and_evaluates_on_the_other(files):
     asked = ("--methods", "temperature,logistic,cmlg", "--json", "-")
-    code, out, _ = run("compare", files / "dev.tsv", files / "eval.tsv", *asked)
+    code, out, _ = run("diagnose", files / "dev.tsv", files / "eval.tsv", *asked)
     assert code == 0
     rows = {row["method"]: row for row in json.loads(out)["rows"]}
     assert list(rows) == ["raw", "temperature", "scale-offset", "gaussian"]
@@ -103,10 +103,10 @@ def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
     assert run("fuse", files / "dev.tsv", files / "second.csv", "-o", files / "fusion.json")[0] == 0
     ordered = first.select("segmentid").join(second, on="segmentid", how="left", maintain_order="left")
     both = [
-        lk.ClassScores(one.select(CLASSES).to_numpy(), first["label"].to_numpy(), CLASSES)
+        lk.scores.ClassScores(one.select(CLASSES).to_numpy(), first["label"].to_numpy(), CLASSES)
         for one in (first, ordered)
     ]
-    fitted = mc.fit_fusion(lk.ClassScores.stack(both))
+    fitted = mc.fit_fusion(lk.scores.ClassScores.stack(both))
     assert_allclose(mc.load_map(files / "fusion.json").scales, fitted.scales, rtol=1e-10)
     code, _, _ = run(
         "apply", files / "fusion.json", files / "dev.tsv", files / "second.csv", "-o", files / "fused.csv"
@@ -193,7 +193,7 @@ def test_every_layout_goes_through_every_command_like_the_wide_table(files, layo
         assert run("calibrate", dev, "-o", maps[0])[0] == 0
         assert run("apply", maps[0], evaluation, "-o", applied)[0] == 0
         assert run("fuse", dev, files / "dev.tsv", "-o", maps[1])[0] == 0
-        code, compared, _ = run("compare", dev, evaluation, "--methods", "temperature,cmlg", "--json", "-")
+        code, compared, _ = run("diagnose", dev, evaluation, "--methods", "temperature,cmlg", "--json", "-")
         assert code == 0
         code, evaluated, _ = run("evaluate", evaluation, "--json", "-")
         assert code == 0
@@ -215,7 +215,7 @@ def test_bad_trials_are_named_by_every_command(files, fault):
     for command in (
         ("calibrate", bad, "-o", files / "x.json"),
         ("fuse", bad, bad, "-o", files / "x.json"),
-        ("compare", bad, files / "eval.tsv"),
+        ("diagnose", bad, files / "eval.tsv"),
         ("evaluate", bad),
         ("report", bad, "-o", files / "x.html"),
     ):
@@ -242,7 +242,7 @@ def test_rows_of_probabilities_are_asked_about():
     labels = np.arange(300) % 3
     loglik = rng.normal(size=(300, 3)) + 2.0 * np.eye(3)[labels]
     rows = np.exp(loglik) / np.exp(loglik).sum(axis=1, keepdims=True)
-    with pytest.warns(lk.ScaleWarning):
-        mc.evaluate(lk.ClassScores(rows, labels), refine_by=None, detection=False)
+    with pytest.warns(lk.errors.ScaleWarning):
+        mc.evaluate(lk.scores.ClassScores(rows, labels), refine_by=None, detection=False)
     # logarithms are no reason to ask, and warnings are errors here
-    assert mc.evaluate(lk.ClassScores(np.log(rows), labels), refine_by=None, detection=False).cllr > 0
+    assert mc.evaluate(lk.scores.ClassScores(np.log(rows), labels), refine_by=None, detection=False).cllr > 0

@@ -169,7 +169,7 @@ main()
 @pytest.mark.parametrize("engine", [[], ["--workers", "1"]])
 def test_apply_killed_and_run_again_does_the_rest_only(scores, need, tmp_path, engine):
     need("distributed")
-    save_map(lk.AffineMap(a=2.0, b=-1.0), tmp_path / "cal.json")
+    save_map(lk.maps.AffineMap(a=2.0, b=-1.0), tmp_path / "cal.json")
     folder = tmp_path / "llrs"
     arguments = ["apply", tmp_path / "cal.json", scores, "-o", f"{folder}/", *engine]
     code, _, complained = run(*arguments, program=KILLED)

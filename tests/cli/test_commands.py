@@ -17,7 +17,8 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.cli.failed_commands import exit_code_of
+from llrkit.cli.program import MOVED, exit_code_of
+from llrkit.jobs.table import VERBS
 
 
 def started(*arguments):
@@ -107,7 +108,7 @@ def test_log10_scores_are_rescaled_and_threshold_comes_from_development_data(tmp
     np.savez(ten, target=scores.target / np.log(10), nontarget=scores.nontarget / np.log(10))
     found = json.loads(run("evaluate", ten, "--log10", "--threshold-from", ten, "--json", "-")[1])
     assert_allclose(found["cllr"], lk.cllr(scores), rtol=1e-12)
-    assert_allclose(found["fixed_threshold"]["hter"], lk.hter(scores, dev=scores), rtol=1e-12)
+    assert_allclose(found["fixed_threshold"]["hter"], lk.metrics.hter(scores, dev=scores), rtol=1e-12)
 
 
 WRONG_USE = [
@@ -191,3 +192,13 @@ def test_a_terminal_gets_a_drawn_table(score_file):
     os.close(leader)
     assert "│" in shown.decode()
     assert "min Cllr" in shown.decode()
+
+
+def test_a_command_of_an_earlier_version_names_its_place():
+    for words, place in MOVED.items():
+        code, _, said = run(*(("simulate", words) if place.startswith("simulate") else (words,)))
+        assert code == 2
+        assert said.strip().endswith(f"it is now llrkit {place}")
+        first, *rest = place.split()
+        assert first in cli.commands
+        assert not rest or rest[0].startswith("-") or f"{first} {rest[0]}" in VERBS

@@ -1,4 +1,4 @@
-"""llrkit compare-systems, and compare where it would be the right command."""
+"""llrkit compare, and diagnose where compare would be the right command."""
 
 import json
 
@@ -52,10 +52,10 @@ def test_holm_against_a_computation_by_hand():
 def test_two_systems_are_those_of_compare_systems(folder, trials):
     two = lk.Trials(trials.table, score=["a", "b"])
     wanted = lk.compare_systems(two, ci="speaker", speakers=SIDES)
-    found = lk.compare_many_systems(two, ci="speaker", speakers=SIDES)
+    found = lk.trust.compare_many_systems(two, ci="speaker", speakers=SIDES)
     assert [pair.differences for pair in found.pairs] == [wanted.differences]
     assert dict(found.corrected[0]) == {name: one.p_value for name, one in wanted.differences.items()}
-    code, out, err = run("compare-systems", folder / "a.csv", folder / "b.csv", "--speakers", "left,right",
+    code, out, err = run("compare", folder / "a.csv", folder / "b.csv", "--speakers", "left,right",
                          "--json", "-")  # fmt: skip
     assert code == 0, err
     plain = json.loads(out)
@@ -67,7 +67,7 @@ def test_two_systems_are_those_of_compare_systems(folder, trials):
         numbers = [one.first, one.second, one.low, one.high, one.p_value, one.difference]
         assert_allclose(found_numbers, numbers, rtol=1e-9, err_msg=name)
     assert plain["notes"] == []
-    assert "if trials are independent" in run("compare-systems", folder / "a.csv", folder / "b.csv")[1]
+    assert "if trials are independent" in run("compare", folder / "a.csv", folder / "b.csv")[1]
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_two_systems_are_those_of_compare_systems(folder, trials):
 def test_every_pair_is_that_of_compare_systems_and_corrected_by_hand(folder, trials, all_pairs):
     names = [("a", "b"), ("a", "c")] + ([("b", "c")] if all_pairs else [])
     wanted = [lk.compare_systems(lk.Trials(trials.table, score=list(pair)), points=[0.3]) for pair in names]
-    found = lk.compare_many_systems(trials, points=[0.3], all_pairs=all_pairs)
+    found = lk.trust.compare_many_systems(trials, points=[0.3], all_pairs=all_pairs)
     assert [pair.names for pair in found.pairs] == names
     for key in wanted[0].differences:
         p_values = [pair[key].p_value for pair in wanted]
@@ -83,7 +83,7 @@ def test_every_pair_is_that_of_compare_systems_and_corrected_by_hand(folder, tri
         assert_allclose([one[key] for one in found.corrected], holm(p_values), rtol=1e-12)
     flags = ["--all-pairs"] if all_pairs else []
     files = [folder / f"{name}.csv" for name in "abc"]
-    code, out, err = run("compare-systems", *files, "--point", "0.3", *flags, "--json", "-")
+    code, out, err = run("compare", *files, "--point", "0.3", *flags, "--json", "-")
     assert code == 0, err
     plain = json.loads(out)
     assert [tuple(pair["systems"]) for pair in plain["pairs"]] == names
@@ -93,11 +93,9 @@ def test_every_pair_is_that_of_compare_systems_and_corrected_by_hand(folder, tri
 
 @pytest.mark.slow
 def test_one_file_with_several_columns_is_the_same(folder):
-    files = json.loads(run("compare-systems", folder / "a.csv", folder / "turned.csv", "--ids", "enroll,test",
+    files = json.loads(run("compare", folder / "a.csv", folder / "turned.csv", "--ids", "enroll,test",
                            "--json", "-")[1])  # fmt: skip
-    columns = json.loads(
-        run("compare-systems", folder / "all.csv", "--score-columns", "a,b", "--json", "-")[1]
-    )
+    columns = json.loads(run("compare", folder / "all.csv", "--score-columns", "a,b", "--json", "-")[1])
     assert columns["systems"] == ["a", "b"]
     assert files["systems"] == ["a", "turned"]
     for name, one in columns["pairs"][0]["differences"].items():
@@ -112,7 +110,7 @@ def test_systems_that_do_not_differ_are_not_decided():
     for x in base:
         one, other = x + rng.normal(0, 1, len(x)), x + rng.normal(0, 1, len(x))
         views.append(np.column_stack([np.append(one, other), np.append(other, one)]))
-    found = lk.compare_many_systems(lk.Scores(*views))
+    found = lk.trust.compare_many_systems(lk.Scores(*views))
     assert found.pairs[0]["eer"].difference == 0.0
     assert [found.pairs[0][name].p_value for name in ("eer", "cllr")] == [1.0, 1.0]
 
@@ -126,19 +124,17 @@ def test_systems_that_do_not_differ_are_not_decided():
 )  # fmt: skip
 def test_wrong_use_is_refused(folder, monkeypatch, typed):
     monkeypatch.chdir(folder)
-    assert run("compare-systems", *typed.split())[:2] == (2, "")
+    assert run("compare", *typed.split())[:2] == (2, "")
 
 
 @pytest.mark.slow
 def test_trials_that_one_system_lacks_are_an_error_or_dropped(folder, tmp_path, trials):
     lines = (folder / "b.csv").read_text().splitlines()
     (tmp_path / "b.csv").write_text("\n".join(lines[:-100]) + "\n")
-    code, _, err = run("compare-systems", folder / "a.csv", tmp_path / "b.csv")
+    code, _, err = run("compare", folder / "a.csv", tmp_path / "b.csv")
     assert code == 2
     assert "no score for 100 trials" in err
-    code, out, err = run(
-        "compare-systems", folder / "a.csv", tmp_path / "b.csv", "--missing", "drop", "--json", "-"
-    )
+    code, out, err = run("compare", folder / "a.csv", tmp_path / "b.csv", "--missing", "drop", "--json", "-")
     assert code == 0, err
     wanted = lk.compare_systems(lk.Trials(trials.table[:-100], score=["a", "b"]))
     assert "trials have no score of some system and are left out" in err
@@ -148,15 +144,15 @@ def test_trials_that_one_system_lacks_are_an_error_or_dropped(folder, tmp_path, 
 
 
 @pytest.mark.parametrize("other", ["b.csv", "turned.csv"])
-def test_compare_refuses_two_systems_on_the_same_trials(folder, other):
-    code, _, err = run("compare", folder / "a.csv", folder / other, "--methods", "cmlg")
+def test_diagnose_refuses_two_systems_on_the_same_trials(folder, other):
+    code, _, err = run("diagnose", folder / "a.csv", folder / other, "--methods", "cmlg")
     assert code == 2
-    assert "compare-systems" in err
+    assert "llrkit compare compares" in err
 
 
-def test_compare_still_warns_of_the_same_file_and_of_a_copy_of_it(folder, tmp_path):
+def test_diagnose_warns_of_the_same_file_and_of_a_copy_of_it(folder, tmp_path):
     (tmp_path / "copy.csv").write_text((folder / "a.csv").read_text())
     for other in (folder / "a.csv", tmp_path / "copy.csv"):
-        code, _, err = run("compare", folder / "a.csv", other, "--methods", "cmlg")
+        code, _, err = run("diagnose", folder / "a.csv", other, "--methods", "cmlg")
         assert code == 0, err
         assert "Trained and evaluated on the same trials" in err

@@ -13,8 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.engine.batches import Files
-from llrkit.engine.open import open_trials
+from llrkit.engine.open import Files, open_trials
 from llrkit.io.formats import read_table
 
 N = 3000
@@ -84,7 +83,7 @@ def same(a, b):
 COMMANDS = {
     "evaluate": ["evaluate", "SET", "--by", "room", "--point", "sre12"],
     "positive": ["evaluate", "SET", "--positive", "nontarget", "--distance", "--log10"],
-    "compare": ["compare", "SET", "SET", "--methods", "cmlg,logistic,pav"],
+    "methods": ["diagnose", "SET", "SET", "--methods", "cmlg,logistic,pav"],
     "diagnose": ["diagnose", "SET"],
     "calibrate": ["calibrate", "SET", "--method", "logistic", "-o", "OUT"],
     "best": ["calibrate", "SET", "--method", "best", "--option", "methods=cmlg,logistic",
@@ -175,7 +174,7 @@ def test_a_fusion_is_applied_side_by_side_or_after_a_join(table, tmp_path, monke
     assert_array_equal(lk.read_trials(out).score_array, expected)
     # one trial less
     b.head(N - 1).write_csv(tmp_path / "b.kaldi")
-    with pytest.raises(lk.FileFormatError, match="m49 t2999"):  # the trial must be named
+    with pytest.raises(lk.errors.FileFormatError, match="m49 t2999"):  # the trial must be named
         run(*apply, tmp_path / "x.csv")
 
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.cli.plot_options import OF_CLASSES, OF_RESULTS, OF_SCORES, OTHERS
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.options import FIGURES, FIGURES_WITH
+from llrkit.jobs.plot import PLOTS
 
 
 def run(*arguments, ok=True):
@@ -47,12 +47,13 @@ def folder(tmp_path_factory):
 
 def test_every_plot_has_a_command():
     commands = {name.replace("_", "-") for name in PLOTS}
-    assert commands == {*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS}
+    assert commands == {kind for kinds in FIGURES.values() for kind in kinds}
+    assert commands >= {kind for kinds in FIGURES_WITH.values() for kind in kinds}
 
 
 @pytest.mark.slow
 def test_plots_of_scores(folder, tmp_path):
-    for kind in OF_SCORES:
+    for kind in FIGURES["scores"]:
         run("plot", kind, folder / "a.csv", folder / "b.csv", "-o", tmp_path / "out.svg")
         assert (tmp_path / "out.svg").read_text().count("<path") > 20, kind
 
@@ -111,7 +112,18 @@ det a.csv --names x,y
 det a.csv b.csv --names x,x
 ece a.csv --by sex
 roc a.csv --bands
-tippett a.csv --curve hull
+tippett a.csv --curve steps
+bayes-error a.csv --point 0.1
+det a.csv --speakers speaker
+det a.csv --bands --by sex
+zoo a.csv --by speaker --names mine
+heat-map a.csv --by sex,long --shared target
+mixing a.csv --log10
+two-gaussians --eer 5% --log10
+theory --by sex
+confusion a.csv --names mine
+pair-histogram a.csv --prior flat
+det a.csv --width wide
 theory a.csv --value cllr
 theory absent.json
 prior-scan a.csv
@@ -123,7 +135,7 @@ det both.csv --score-columns plda --score-column plda
 @pytest.mark.parametrize("typed", WRONG)
 def test_wrong_use_of_plot(folder, tmp_path, monkeypatch, typed):
     monkeypatch.chdir(folder)
-    with pytest.raises(lk.LlrkitError):
+    with pytest.raises((lk.LlrkitError, FileNotFoundError)):
         run("plot", *typed.split(), "-o", tmp_path / "out.svg")
     assert list(tmp_path.iterdir()) == []
 

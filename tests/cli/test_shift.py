@@ -1,4 +1,4 @@
-"""llrkit shift, adapt, apply --shift and calibrate --groups."""
+"""llrkit shift (with -o it adapts), apply --shift and calibrate --groups."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def test_shift_says_what_the_library_says(files):
 
 
 def test_adapt_writes_a_calibration_that_apply_takes(files, tmp_path):
-    code, _, err = run("adapt", files / "cal.json", files / "unlabeled.csv", "-o", tmp_path / "new.json")
+    code, _, err = run("shift", files / "cal.json", files / "unlabeled.csv", "-o", tmp_path / "new.json")
     assert code == 0, err
     code, _, err = run(
         "apply", tmp_path / "new.json", files / "moved.csv", "-o", tmp_path / "llrs.csv", "--shift", "error"
@@ -64,13 +64,13 @@ def test_adapt_writes_a_calibration_that_apply_takes(files, tmp_path):
 def test_adapt_refuses_and_writes_nothing(files, tmp_path):
     for asked in (["one_mode.csv"], ["moved.csv", "--share", "30%,50%"], ["moved.csv", "--share", "some"]):
         name, *options = asked
-        assert run("adapt", files / "cal.json", files / name, *options, "-o", tmp_path / "new.json")[0] == 2
+        assert run("shift", files / "cal.json", files / name, *options, "-o", tmp_path / "new.json")[0] == 2
     assert not (tmp_path / "new.json").exists()
 
 
 def test_adapt_with_a_few_labels(files, tmp_path):
     asked = ("--labeled", files / "few.csv", "-o", tmp_path / "new.json")
-    code, _, err = run("adapt", files / "cal.json", files / "moved.csv", *asked)
+    code, _, err = run("shift", files / "cal.json", files / "moved.csv", *asked)
     assert code == 0, err
     moved = lk.read_trials(files / "moved.csv")
     assert lk.cllr(lk.load_map(tmp_path / "new.json").on(moved)) < 0.2
@@ -116,7 +116,7 @@ def test_a_validation_names_the_shift(files, tmp_path):
     for name, is_named in (("moved", True), ("same", False)):
         code, out, err = run(
             "validate", files / f"{name}.csv", "--criteria", tmp_path / "criteria.toml", "--map",
-            files / "cal.json", "--report", tmp_path / "report.md",
+            files / "cal.json", "--md", tmp_path / "report.md",
         )  # fmt: skip
         assert code == 0, err
         assert ("A shift" in out) is is_named
@@ -164,7 +164,7 @@ def test_apply_of_a_fusion_warns_of_a_shift(files, tmp_path):
         assert code == 0, err
         assert out.startswith("A shift")
     code, _, err = run(
-        "adapt", tmp_path / "fused.json", tmp_path / "moved.csv", "-o", tmp_path / "adapted.json"
+        "shift", tmp_path / "fused.json", tmp_path / "moved.csv", "-o", tmp_path / "adapted.json"
     )
     assert code == 0, err
     moved = lk.read_trials(tmp_path / "moved.csv", score=["score", "other"])

@@ -25,9 +25,23 @@ def run(*arguments):
 def test_every_kind_is_written_and_described(kind, tmp_path):
     out = tmp_path / "t.parquet"
     found = json.loads(
-        run(kind, "--targets", 60, "--nontargets", 700, "--seed", 3, "--json", "-", "-o", out).stdout
+        run(
+            "scores",
+            "--model",
+            kind,
+            "--targets",
+            60,
+            "--nontargets",
+            700,
+            "--seed",
+            3,
+            "--json",
+            "-",
+            "-o",
+            out,
+        ).stdout
     )
-    assert found["schema"] == "llrkit.simulate/1"
+    assert found["schema"] == "llrkit.simulate.scores/1"
     assert (found["kind"], found["n_target"], found["n_nontarget"]) == (kind, 60, 700)
     trials = lk.read_trials(out)
     assert (trials.scores().n_target, trials.scores().n_nontarget) == (60, 700)
@@ -35,10 +49,12 @@ def test_every_kind_is_written_and_described(kind, tmp_path):
 
 
 def test_the_population_is_that_of_theory(tmp_path):
-    found = json.loads(run("gamma", "--shape", 0.3, "--json", "-", "-o", tmp_path / "t.csv").stdout)
+    found = json.loads(
+        run("scores", "--model", "gamma", "--shape", 0.3, "--json", "-", "-o", tmp_path / "t.csv").stdout
+    )
     # printed in the theory digest for shape 0.3
     assert_allclose([found["population"]["eer"], found["population"]["cllr"]], [0.217416, 0.6417], atol=1e-6)
-    scaled = json.loads(run("gaussian", "--scale", 2, "--json", "-", "-o", tmp_path / "u.csv").stdout)
+    scaled = json.loads(run("scores", "--scale", 2, "--json", "-", "-o", tmp_path / "u.csv").stdout)
     assert list(scaled["population"]) == ["eer"]
 
 
@@ -48,9 +64,9 @@ def test_every_output_format_reads_back_as_the_library_made_it(ending, tmp_path,
         need("h5py")
     out, key = tmp_path / f"t.{ending}", tmp_path / f"key.{ending}"
     has_key = ending in ("kaldi", "nist", "h5")
-    run("gaussian", "--targets", 40, "--nontargets", 500, "--seed", 6, "-o", out,
+    run("scores", "--targets", 40, "--nontargets", 500, "--seed", 6, "-o", out,
         *(("--key-output", key) if has_key else ()))  # fmt: skip
-    made = lk.simulate_trials(GaussianLLR.from_eer(0.05), n_target=40, n_nontarget=500, rng=6)
+    made = lk.simulate.simulate_trials(GaussianLLR.from_eer(0.05), n_target=40, n_nontarget=500, rng=6)
     trials = lk.read_trials(out, key if has_key else None)
     assert_allclose(lk.evaluate(trials).cllr, lk.evaluate(made).cllr, rtol=1e-12)
 
@@ -59,9 +75,9 @@ def test_every_output_format_reads_back_as_the_library_made_it(ending, tmp_path,
 @pytest.mark.parametrize("columns", [None, "score,label", "gender,test"])
 def test_a_folder_gets_the_same_trials_in_parts(columns, tmp_path):
     out = f"{tmp_path}/parts/"
-    run("gamma", "--trials", "1100000", "--target-share", "5%", "--seed", 1, "-o", out,
+    run("scores", "--model", "gamma", "--trials", "1100000", "--target-share", "5%", "--seed", 1, "-o", out,
         *(("--columns", columns) if columns else ()))  # fmt: skip
-    made = lk.simulate_trials(GammaLLR(0.3), n_target=55_000, n_nontarget=1_045_000, rng=1)
+    made = lk.simulate.simulate_trials(GammaLLR(0.3), n_target=55_000, n_nontarget=1_045_000, rng=1)
     names = sorted(path.name for path in (tmp_path / "parts").iterdir())
     assert names == [f"part-{i}.parquet" for i in range(2)]
     table = pl.concat(pl.read_parquet(tmp_path / "parts" / name) for name in names)
@@ -86,16 +102,17 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
 
 
 WRONG = """
-gaussian --eer 60%
-gaussian --targets 1.5
-gaussian --trials 100 --targets 5
-gaussian --trials 100 --target-share 1
-gaussian --columns score
-gaussian --seed -1
-mixture --weights 0.5,0.6 --mu 1,2
-gamma --shape 0
-unequal --sd-target -1
-durations --eer-full 30%
+scores --model gaussian --eer 60%
+scores --model gaussian --targets 1.5
+scores --model gaussian --trials 100 --targets 5
+scores --model gaussian --trials 100 --target-share 1
+scores --model gaussian --columns score
+scores --model gaussian --seed -1
+scores --model mixture --weights 0.5,0.6 --mu 1,2
+scores --model gamma --shape 0
+scores --model gamma --eer 3%
+scores --model unequal --sd-target -1
+scores --model durations --eer-full 30%
 plda --speakers 3
 embeddings
 frames
@@ -113,7 +130,7 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "mine.txt").write_text("keep")
     with pytest.raises(lk.InputError):
-        run("gaussian", "-o", tmp_path / "there")
+        run("scores", "-o", tmp_path / "there")
     assert (tmp_path / "there" / "mine.txt").read_text() == "keep"
 
 

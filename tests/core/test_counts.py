@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.base.threads import reduce_chunks
+from llrkit.base.process import reduce_chunks
 from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on, count_trials
 from llrkit.core.histograms import DensityGrid
 from llrkit.core.pav import crossing, error_path, pav_blocks

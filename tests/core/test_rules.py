@@ -167,7 +167,7 @@ def test_costs_at_the_border_of_overflow_against_asymptote():
     for a, b in ((0.01, 0.5), (0.1, 3)):
         for z in np.arange(-830.0, -590.0, 3.0):  # q underflows to 0 at -745, and e^710 overflows
             assert_allclose(ScoringRule(a, b).miss(z), asymptote_miss(a, b, z), rtol=1e-10, err_msg=f"{z}")
-    assert lk.rule_cost(lk.Scores([-730.0, 1.0], [0.0]), rule=(0.01, 0.5)) == np.inf
+    assert lk.metrics.rule_cost(lk.Scores([-730.0, 1.0], [0.0]), rule=(0.01, 0.5)) == np.inf
 
 
 def test_arrays_keep_their_shape():
@@ -184,7 +184,7 @@ def test_rules_by_name(name):
 
 
 def test_wrong_rules_are_refused():
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         scoring_rule("cubic")
     for bad in ((0, 1), (1, -1), (1, math.inf), (1, math.nan), (1, "x"), (1,), (1, 2, 3), 5, None):
         with pytest.raises(lk.InputError):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import isotonic_regression
 
 import llrkit as lk
-from llrkit.base.threads import reduce_chunks
+from llrkit.base.process import reduce_chunks
 from llrkit.core import counting
 from llrkit.core.cells import Grid, count_trials
 from llrkit.core.counting import FirstLook, count
@@ -23,7 +23,7 @@ from llrkit.metrics.discrimination import eer_roc_from_ranking
 THRESHOLDS = np.array([-np.inf, -1e300, -1.0, 0.0, 1e-50, 0.1, 2.0, 1e300, np.inf])
 
 
-class Pieces(lk.ScoreSource):
+class Pieces(lk.scores.ScoreSource):
     """Scores in chunks of any kind, one class empty at times; nothing is known beforehand."""
 
     def __init__(self, scores, size, threads=2):
@@ -73,8 +73,7 @@ def assert_bins(bins, expected):
 
 
 VALUES = st.one_of(
-    st.floats(-3.0, 3.0, width=32),
-    st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, np.inf]),
+    st.floats(-3.0, 3.0, width=32), st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, np.inf])
 )
 
 
@@ -171,10 +170,8 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
     look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
     ranges = counting.score_ranges(look, look.sample, look.ranges)
     assert [one.low for one in ranges if one.single] == [0.25]
-    kept = [
-        source.reduce(counting.CollectedScores.within(one.low, one.high)) for one in ranges if not one.single
-    ]
-    largest = max(sum(map(len, (*one.target, *one.nontarget))) for one in kept)
+    kept = [counting._collected(source, one.low, one.high) for one in ranges if not one.single]
+    largest = max(sum(map(len, classes)) for classes in kept)
     assert largest < 10_000 / 4
     for one in (source, PiecesReadAgain(lk.Scores(target, nontarget), 500)):
         assert_bins(count(one, look, THRESHOLDS)[0].bins, brute_force(target, nontarget))

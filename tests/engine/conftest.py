@@ -3,8 +3,7 @@
 import pytest
 
 import llrkit as lk
-from llrkit.engine.batches import Files
-from llrkit.engine.open import open_trials
+from llrkit.engine.open import Files, open_trials
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from llrkit.engine.apply_files import apply_parts
 
 @pytest.fixture
 def fitted():
-    return lk.AffineMap(a=2.0, b=-1.0)
+    return lk.maps.AffineMap(a=2.0, b=-1.0)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def scattered(stored, client, **options):
 
 def test_metrics_equal_those_of_memory_and_files(table, stored, client):
     for name, arguments in METRICS.items():
-        metric = getattr(lk, name)
+        metric = getattr(lk.metrics, name)
         found = metric(scattered(stored, client), **arguments)
         assert_allclose(found, metric(lk.Trials(table), **arguments), rtol=1e-12, err_msg=name)
 
@@ -48,7 +48,7 @@ def test_metrics_equal_those_of_memory_and_files(table, stored, client):
 @pytest.mark.parametrize("name", FITS)
 def test_calibrators_equal_those_of_memory_and_files(name, table, stored, client):
     score = ["score", "other"] if name == "fit_fusion" else "score"
-    fit, options = getattr(lk, name), NEEDS.get(name, {})
+    fit, options = getattr(lk.fits, name), NEEDS.get(name, {})
     trials, source = lk.Trials(table, score=score), scattered(stored, client, score=score)
     expected = lk.cllr(fit(trials, **options).on(trials))
     assert_allclose(lk.cllr(fit(source, **options).on(source)), expected, rtol=1e-7)
@@ -116,7 +116,7 @@ def test_conditions_and_places_of_trials(table, stored, client, small_partitions
         score=pl.when(pl.int_range(5_000) == 3_210).then(np.inf).otherwise(pl.col("score"))
     )
     infinite = lk.DaskSource.from_delayed([rows[:2000], rows[2000:]], client)
-    with pytest.raises(lk.InfiniteScoreError, match="row 3210"):
+    with pytest.raises(lk.errors.InfiniteScoreError, match="row 3210"):
         lk.fit_cmlg(infinite)
 
 
@@ -144,7 +144,7 @@ def test_speakers_are_kept_apart_on_a_cluster_too(table, client, tmp_path):
         "memory": lk.Trials(named, enroll="enroll", test="test"),
         "files": lk.scan_trials(tmp_path / "named.parquet"),
         "cluster": lk.DaskSource.from_parquet(tmp_path / "named.parquet", client),
-        "weighted": lk.weigh(lk.Trials(named.with_columns(w=1), enroll="enroll", test="test"), "w"),
+        "weighted": lk.scores.weigh(lk.Trials(named.with_columns(w=1), enroll="enroll", test="test"), "w"),
     }
     found = {name: lk.fit_best(source, **options).details for name, source in sources.items()}
     for details in found.values():
@@ -160,10 +160,10 @@ def test_a_file_broken_inside_is_named_or_skipped(table, stored, client, tmp_pat
     content = bytearray(broken.read_bytes())
     content[100:2000] = bytes(1900)  # the footer still says that all is well
     broken.write_bytes(content)
-    with pytest.raises(lk.FileFormatError, match=r"part2\.parquet: cannot be read"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"part2\.parquet: cannot be read"):
         lk.cllr(lk.DaskSource.from_parquet(tmp_path, client))
     source = lk.DaskSource.from_parquet(tmp_path, client, unreadable="skip")
-    with pytest.warns(lk.UnreadableWarning, match=r"part2\.parquet"):
+    with pytest.warns(lk.errors.UnreadableWarning, match=r"part2\.parquet"):
         found = lk.cllr(source)
     assert_allclose(found, lk.cllr(lk.Trials(table[:3800])), rtol=1e-12)
 
@@ -205,5 +205,5 @@ def _adapted(trained, source):
     """The adapted map, or why there is none."""
     try:
         return lk.fit_adapted(trained, source).to_dict()
-    except lk.AdaptationError as error:
+    except lk.errors.AdaptationError as error:
         return str(error)

@@ -15,6 +15,6 @@ def test_sources_equal_those_of_memory(speakers, crossed, client, tmp_path):
     for i, part in enumerate(trials.table.iter_slices(350)):
         part.write_parquet(tmp_path / f"part{i}.parquet", row_group_size=100)
     source = lk.DaskSource.from_parquet(tmp_path, client)
-    line = lk.AffineMap(a=1.0, b=0.0)
-    bounded = lk.bound_map(line, source, speakers=speakers)
-    assert bounded.details == lk.bound_map(line, trials, speakers=speakers).details
+    line = lk.maps.AffineMap(a=1.0, b=0.0)
+    bounded = lk.maps.bound_map(line, source, speakers=speakers)
+    assert bounded.details == lk.maps.bound_map(line, trials, speakers=speakers).details

@@ -24,7 +24,7 @@ def sources(tmp_path, client, monkeypatch):
     )
     for i, part in enumerate(table.iter_slices(1100)):
         part.write_parquet(tmp_path / f"part{i}.parquet", row_group_size=300)
-    memory = lk.ClassScores(loglik, labels, CLASSES, columns={"speaker": speaker})
+    memory = lk.scores.ClassScores(loglik, labels, CLASSES, columns={"speaker": speaker})
     return memory, mc.scatter_classes(tmp_path, CLASSES, client)
 
 
@@ -51,7 +51,7 @@ def test_folds_by_place_and_by_group_equal_those_of_memory(sources):
 
 def test_a_class_that_is_not_there_is_named(tmp_path, client):
     pl.DataFrame({"en": [1.0], "de": [0.0], "label": ["fr"]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(lk.LabelError, match="fr"):
+    with pytest.raises(lk.errors.LabelError, match="fr"):
         mc.cllr(mc.scatter_classes(tmp_path, ["en", "de"], client))
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         mc.scatter_classes(tmp_path, ["en", "nl"], client)

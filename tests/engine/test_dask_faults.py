@@ -59,7 +59,7 @@ def test_a_worker_out_of_memory_is_said_plainly(tmp_path, need):
     parts = [delayed(greedy, pure=False)(i) for i in range(3)]
     with (
         lk.cluster(workers=1, memory_limit="700MiB") as client,
-        pytest.raises(lk.ClusterError, match="memory"),
+        pytest.raises(lk.errors.ClusterError, match="memory"),
     ):
         lk.eer(lk.DaskSource.from_delayed(parts, client))
     victims = [int(path.name) for path in tmp_path.iterdir()]
@@ -88,7 +88,7 @@ def test_a_scheduler_that_is_gone_is_said_plainly(tmp_path, need):
         return {"score": [1.0, 2.0, 0.0, 1.5], "label": [1, 1, 0, 0]}
 
     last_act = delayed(last_act, pure=False)
-    with lk.cluster(address) as client, pytest.raises(lk.ClusterError, match=address):
+    with lk.cluster(address) as client, pytest.raises(lk.errors.ClusterError, match=address):
         lk.eer(lk.DaskSource.from_delayed([last_act(i) for i in range(4)], client))
     process.communicate()
     assert process.returncode == -signal.SIGKILL

@@ -110,7 +110,7 @@ def test_the_command(path, need):
     assert_same(*results)
 
 
-@pytest.mark.parametrize("option", [("--missing-scores", "drop"), ("--key", "k.tsv")])
+@pytest.mark.parametrize("option", [("--missing-scores", "drop"), ("--encoding", "latin-1")])
 def test_what_a_cluster_cannot_do_is_refused_before_it_is_started(path, option):
     code, out, told = run("spoof", path, "--workers", 1, *option)
     assert (code, out) == (2, "")

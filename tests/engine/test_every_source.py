@@ -11,10 +11,10 @@ from modules import import_all
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.core.groups import trials_with_value
-from llrkit.core.summaries import Moments, both, grouped, subclasses_of
-from llrkit.engine.batches import Files
+from llrkit.core.groups import grouped, trials_with_value
+from llrkit.core.summaries import Moments, both, subclasses_of
 from llrkit.engine.dask_source import DaskSource
+from llrkit.engine.open import Files
 from llrkit.fits.judge import SampledSource
 from llrkit.multiclass.metrics import DetectionSource
 from llrkit.scores import ScoreSource
@@ -69,7 +69,7 @@ def sparse_trials():
 
 def classes():
     values = np.random.default_rng(1).normal(size=(9, 3))
-    return lk.ClassScores(values, [0, 1, 2] * 3, columns={"room": np.arange(9) % 2})
+    return lk.scores.ClassScores(values, [0, 1, 2] * 3, columns={"room": np.arange(9) % 2})
 
 
 # how one of each class is made, and a column it can carry; a class without a line here fails below
@@ -79,7 +79,7 @@ EXAMPLES = {
     Files: (lambda folder, _: in_files(folder), "room"),
     DaskSource: (on_cluster, "room"),
     DerivedSource: (lambda *_: trials_with_value(in_memory(), "room", "q"), "segment"),
-    WeightedSource: (lambda *_: lk.weigh(in_memory()._replace(weight=None), "times"), "room"),
+    WeightedSource: (lambda *_: lk.scores.weigh(in_memory()._replace(weight=None), "times"), "room"),
     SampledSource: (lambda *_: SampledSource(in_memory()), "room"),
     SimulatedTrials: (lambda *_: independent_trials(), "test"),
     CrossTrials: (lambda *_: plda_trials().sources[0], "test"),
@@ -135,7 +135,7 @@ def test_roles_name_every_system_and_what_is_carried(cls, make):
 @every_source
 def test_a_column_that_is_not_there_is_refused(cls, make):
     source, _ = make(cls)
-    with pytest.raises(lk.UnknownNameError, match="noise"):
+    with pytest.raises(lk.errors.UnknownNameError, match="noise"):
         source.with_columns("noise").reduce(Moments.of)
 
 

@@ -60,7 +60,7 @@ def test_metrics_equal_those_in_memory(table, tmp_path, monkeypatch):
     small_batches(monkeypatch)
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
     for name, arguments in METRICS.items():
-        metric = getattr(lk, name)
+        metric = getattr(lk.metrics, name)
         found = metric(lk.scan_trials(tmp_path / "t.parquet"), **arguments)
         assert_allclose(found, metric(lk.Trials(table), **arguments), rtol=1e-12, err_msg=name)
 
@@ -68,7 +68,7 @@ def test_metrics_equal_those_in_memory(table, tmp_path, monkeypatch):
 def test_every_metric_of_a_source_is_here():
     takes_two_sets = {"hter"}
     found = {
-        name for name in lk.__all__
+        name for name in lk.metrics.__all__
         if name in ("auc", "cllr", "cllr_cal", "hter", "min_cllr", "prbep", "rule_cost", "cross_entropy")
         or name.startswith(("eer", "min_dcf", "act_dcf", "c_primary"))
     }  # fmt: skip
@@ -88,7 +88,7 @@ def test_calibrators_equal_those_in_memory(name, table, tmp_path, monkeypatch):
     options = NEEDS.get(name, {})
     scanned = lk.scan_trials(tmp_path / "t.parquet", score=score)
     trials = lk.Trials(table, score=score)
-    from_files, in_memory = getattr(lk, name)(scanned, **options), getattr(lk, name)(trials, **options)
+    from_files, in_memory = (getattr(lk.fits, name)(one, **options) for one in (scanned, trials))
     assert_allclose(lk.cllr(from_files.on(scanned)), lk.cllr(in_memory.on(trials)), rtol=1e-7)
 
 
@@ -116,5 +116,5 @@ def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch
     )
     for i, part in enumerate(rows.iter_slices(1_700)):
         part.write_parquet(tmp_path / f"part{i}.parquet")
-    with pytest.raises(lk.InfiniteScoreError, match=r"part1\.parquet, row 1510"):
+    with pytest.raises(lk.errors.InfiniteScoreError, match=r"part1\.parquet, row 1510"):
         lk.fit_cmlg(lk.scan_trials(tmp_path))

@@ -80,7 +80,7 @@ def test_a_worker_that_agrees_is_used(scheduler, join):
 @pytest.mark.parametrize("kind", PATCHES)
 def test_a_worker_that_would_compute_otherwise_is_refused(scheduler, join, kind):
     _, address = join(PATCHES[kind])
-    with pytest.raises(lk.ClusterError) as refused:
+    with pytest.raises(lk.errors.ClusterError) as refused:
         eer_at(scheduler)
     assert address in str(refused.value)
 
@@ -90,7 +90,7 @@ def test_a_scheduler_that_is_not_there_is_named(need):
     for address in ("tcp://127.0.0.1:9", "tls://127.0.0.1:9"):  # for the second there are no certificates
         with (
             config.set({"distributed.comm.timeouts.connect": "1s"}),
-            pytest.raises(lk.ClusterError, match=":9"),
+            pytest.raises(lk.errors.ClusterError, match=":9"),
             lk.cluster(address),
         ):
             pass
@@ -108,7 +108,7 @@ def test_certificates_are_those_of_dask_s_configuration(need, tmp_path):
         assert local.scheduler_address.startswith("tls://")
         with config.set(named):
             assert eer_at(local.scheduler_address) == 0.25
-        with pytest.raises(lk.ClusterError):
+        with pytest.raises(lk.errors.ClusterError):
             eer_at(local.scheduler_address)
 
 

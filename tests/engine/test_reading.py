@@ -67,10 +67,10 @@ def test_a_reading_survives_json():
 
 
 def test_an_unknown_option_or_word_is_refused():
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         Reading.of(None, {"colour": "red"})
     for options in ({"missing": "never"}, {"encoding": "latin-9000"}, {"encoding": "rot13"}):
-        with pytest.raises(lk.UnknownNameError):
+        with pytest.raises(lk.errors.UnknownNameError):
             Reading(**options)
     for options in ({"key": "k", "nontargets": "n"}, {"key_columns": ("test", "label")}):
         with pytest.raises(lk.InputError):
@@ -88,7 +88,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # that is what some options do
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ReversedScoresWarning")  # that is what some options do
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_option_does_the_same_in_memory_in_batches_and_on_a_cluster(name, table, tmp_path, opened):
     table.write_parquet(tmp_path / "t.parquet")
@@ -134,7 +134,7 @@ def test_the_parquet_columns_of_a_user_work_on_workers_of_the_command_line(table
 @pytest.mark.parametrize("command", ["convert", "apply"])
 def test_a_weight_has_no_effect_on_what_is_written_and_is_refused(table, tmp_path, command):
     table.write_csv(tmp_path / "t.csv")
-    lk.AffineMap(a=1.0, b=0.0).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=1.0, b=0.0).save(tmp_path / "cal.json")
     first = [tmp_path / "t.csv", tmp_path / "out.csv"]
     if command == "apply":
         first = [tmp_path / "cal.json", tmp_path / "t.csv", "-o", tmp_path / "out.csv"]
@@ -165,7 +165,7 @@ def listed(chunk):
     return chunk.target.tolist()
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.MissingScoresWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.MissingScoresWarning")
 @pytest.mark.parametrize("name", UNTOLD)
 def test_trials_without_labels_are_read_as_the_options_say(name, tmp_path):
     text, options, expected = UNTOLD[name]
@@ -175,7 +175,7 @@ def test_trials_without_labels_are_read_as_the_options_say(name, tmp_path):
     assert source.reduce(listed) == expected
     if name in ("decimal", "encoding"):
         other = {"decimal": ".", "encoding": "utf-8"}[name]
-        with pytest.raises(lk.FileFormatError, match=r"new\.csv, line"):
+        with pytest.raises(lk.errors.FileFormatError, match=r"new\.csv, line"):
             open_unlabeled(tmp_path / "new.csv", Reading(**{name: other})).reduce(listed)
 
 
@@ -201,7 +201,7 @@ def test_no_command_drops_what_contradicts_its_calibration(option, table, tmp_pa
     for command in (
         ("apply", tmp_path / "cal.json", scores, "-o", tmp_path / "o.csv"),
         ("shift", tmp_path / "cal.json", scores),
-        ("adapt", tmp_path / "cal.json", scores, "-o", tmp_path / "o.csv"),
+        ("shift", tmp_path / "cal.json", scores, "-o", tmp_path / "o.csv"),
         ("validate", scores, "--map", tmp_path / "cal.json", "--criteria", tmp_path / "c.toml"),
     ):
         code, out, err = run(*command, *named)

@@ -87,7 +87,7 @@ def test_a_key_and_quality_measures_can_be_asked_about(table, tmp_path):
 
 def test_convert_and_apply_write_only_what_was_asked_for(table, tmp_path):
     table.write_csv(tmp_path / "t.csv")
-    lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
     kept = table.filter(pl.col("seconds") > 5)
     code, _, err = run("convert", tmp_path / "t.csv", tmp_path / "o.parquet", "--where", "seconds > 5")
     assert code == 0, err
@@ -101,7 +101,7 @@ def test_convert_and_apply_write_only_what_was_asked_for(table, tmp_path):
 def test_a_folder_of_llrs_is_made_again_for_another_condition(table, tmp_path):
     (tmp_path / "in").mkdir()
     table.rename({"llr": "score"}).write_parquet(tmp_path / "in" / "a.parquet")
-    lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
     rows = []
     for where in ("seconds > 5", "seconds > 6"):
         code, _, err = run("apply", tmp_path / "cal.json", f"{tmp_path}/in/", "-o", f"{tmp_path}/out/",

@@ -20,16 +20,9 @@ from llrkit.experiments.durations import (
     run_durations,
     with_durations,
 )
-from llrkit.experiments.lists import (
-    EVAL_TRIALS,
-    N_LISTS,
-    TRAIN_TRIALS,
-    ListTable,
-    fit_both,
-    is_regularized,
-    measure_list,
-    pool_lists,
-)
+from llrkit.experiments.lists import ListTable, fit_both, is_regularized, measure_list, pool_lists
+
+N_LISTS, TRAIN_TRIALS, EVAL_TRIALS = 25, 427_375, 10_007_900  # of the paper
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +105,7 @@ def test_numbers_of_a_list_against_the_public_metrics(small):
     cmlg, logistic = lk.fit_cmlg(train), lk.fit_logistic(train)
     expected = [
         lk.eer(trials), lk.cllr(trials), lk.cllr(cmlg.on(trials)), lk.cllr(logistic.on(trials)),
-        lk.min_cllr(trials), lk.theory.cllr_from_eer(lk.eer(trials)), lk.det_slope(trials).slope,
+        lk.min_cllr(trials), lk.theory.cllr_from_eer(lk.eer(trials)), lk.metrics.det_slope(trials).slope,
     ]  # fmt: skip
     names = ("eer", "raw_cllr", "cmlg", "logistic", "min_cllr", "cllr_from_eer", "det_slope")
     assert_allclose([getattr(found, name) for name in names], expected, rtol=1e-9)
@@ -209,7 +202,7 @@ def test_one_map_for_all_lists_against_the_public_fit():
     others = pool_lists([with_durations(trials, pair) for pair, trials in rest.items()])
     without = lk.fit_cmlg(others, conditions=CONDITIONS).at(enroll_seconds=20.0, test_seconds=100.0)
     assert_allclose([lines["left_out_cmlg"].a, lines["left_out_cmlg"].b], [without.a, without.b])
-    quality = lk.fit_quality(pooled, columns=CONDITIONS, features="durations", scaled=True)
+    quality = lk.fits.fit_quality(pooled, columns=CONDITIONS, features="durations", scaled=True)
     columns = dict(zip(CONDITIONS, (20.0, 100.0), strict=True))
     assert_allclose(lines["quality_logistic"](3.5), quality(3.5, columns))
 

@@ -71,8 +71,8 @@ def test_the_corpora_share_no_speaker_and_are_length_normalized():
 @pytest.mark.slow
 @pytest.mark.usefixtures("tiny")
 def test_the_command_says_how_far_embeddings_are_from_frames(tmp_path):
-    options = ["--from", "frames", "--seeds", "1", "--json", "-", "--out", str(tmp_path / "o")]
-    done = CliRunner().invoke(cli, ["reproduce", "durations", *options], catch_exceptions=False)
+    options = ["--from", "frames", "--seeds", "1", "--json", "-", "-o", str(tmp_path / "o")]
+    done = CliRunner().invoke(cli, ["paper", "durations", *options], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert (found["from"], len(found["lists"])) == ("frames", 4)

@@ -8,14 +8,15 @@ from scipy.special import expit, ndtri
 import llrkit as lk
 from llrkit.experiments.prior_scan import (
     EQUAL,
+    EVALUATION,
     UNEQUAL,
+    ScanCase,
     population_c_primary,
     population_cmlg,
     population_logistic,
     run_prior_scan,
-    scan_trials_of,
 )
-from llrkit.verbs.compare import LOG_ODDS, NAMES
+from llrkit.verbs.compare import LOG_ODDS, NAMES, alpha_scan
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_population_fits_against_fits_of_evenly_spaced_quantiles(log_odds):
     quantiles = ndtri((np.arange(200_000) + 0.5) / 200_000)
     sample = lk.Scores(5.0 + 1.6 * quantiles, quantiles)
     prior = float(expit(log_odds))
-    with pytest.warns(lk.ShapeWarning):
+    with pytest.warns(lk.errors.ShapeWarning):
         cmlg = lk.fit_cmlg(sample, alpha=prior)
     logistic = lk.fit_logistic(sample, prior=prior)
     exact = population_cmlg(UNEQUAL, log_odds), population_logistic(UNEQUAL, log_odds)
@@ -67,9 +68,10 @@ def test_population_fits_against_fits_of_evenly_spaced_quantiles(log_odds):
 @pytest.mark.slow
 def test_simulated_gaussian_trials_do_not_depend_on_the_weight_either():
     train, trials = (
-        lk.simulate_trials(EQUAL, n_target=50_000, n_nontarget=400_000, rng=seed).scores() for seed in (1, 2)
+        lk.simulate.simulate_trials(EQUAL, n_target=50_000, n_nontarget=400_000, rng=seed).scores()
+        for seed in (1, 2)
     )
-    case = scan_trials_of("sample", "", train, trials)
+    case = ScanCase("sample", "", alpha_scan(train, test=trials, point=EVALUATION))
     costs = np.array(list(case.curve.costs.values()))
     assert np.ptp(costs[0]) < 0.01
     assert_allclose(costs[:, np.abs(LOG_ODDS) <= 6], 0.2383, atol=0.015)
@@ -84,6 +86,6 @@ def test_the_scan_of_the_corpora_has_costs_above_their_minimum(result):
 
 def test_a_refused_fit_is_a_gap_and_not_a_failure():
     apart = lk.Scores([2.0, 3.0, 4.0], [-1.0, 0.0, 1.0])
-    case = scan_trials_of("apart", "", apart, apart)
+    case = ScanCase("apart", "", alpha_scan(apart, test=apart, point=EVALUATION))
     assert np.isnan(case.curve.costs["logistic regression"]).all()
     assert np.isfinite(case.curve.costs["CMLG"]).all()

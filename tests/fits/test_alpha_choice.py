@@ -149,7 +149,7 @@ def test_bad_input(options):
 
 def test_too_few_groups_are_refused():
     trials = lk.Trials({"score": [1.0, 2.0, 0.0, -1.0], "label": [1, 1, 0, 0], "who": ["a", "a", "a", "b"]})
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.fit_cmlg(trials, alpha="auto", point=0.1, groups="who")
 
 

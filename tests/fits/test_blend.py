@@ -95,7 +95,7 @@ def test_a_blend_is_the_mean_of_its_methods_fitted_on_everything():
     assert best.method == "blend"
     x = np.linspace(-2.0, 12.0, 9)
     limits = best.details["low"], best.details["high"]
-    singles = {name: np.clip(getattr(lk, f"fit_{name}")(scores)(x), *limits) for name in best.weights}
+    singles = {name: np.clip(getattr(lk.fits, f"fit_{name}")(scores)(x), *limits) for name in best.weights}
     assert_allclose(best(x), sum(best.weights[name] * llr for name, llr in singles.items()), rtol=1e-12)
     assert_allclose(best.inverse(best(3.2)), 3.2, rtol=1e-6)  # bounded maps have a mean that can be undone
 
@@ -170,7 +170,7 @@ def test_a_hopeless_method_gets_nothing():
     # reversed scores, which bi-Gaussianized calibration takes the wrong way round
     rng = np.random.default_rng(1)
     scores = lk.Scores(-rng.normal(2, 1, 300), rng.normal(0, 1, 900))
-    with pytest.warns(lk.ReversedScoresWarning, match="more target-like"):
+    with pytest.warns(lk.errors.ReversedScoresWarning, match="more target-like"):
         best = lk.fit_best(scores, methods="cmlg,logistic,bigaussian", repeats=1)
     assert set(best.details["weights"]) <= {"cmlg", "logistic"}
     inside = best.map if isinstance(best, BoundedMap) else best

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Kept, collected, speaker_trials
 
 import llrkit as lk
-from llrkit.core.summaries import split_by
+from llrkit.core.groups import split_by
 from llrkit.fits.folds import METHODS, make_folds, training_source
 
 
@@ -149,10 +149,10 @@ def test_the_choice_is_made_for_a_prior():
         best = lk.fit_best(scores, methods="cmlg", prior=prior, repeats=1)
         row = best.details["cross_validation"][0]
         crossed = lk.cross_calibrate(scores, method="cmlg").source
-        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior=prior), rtol=1e-4)
+        assert_allclose(row["cllr_crossed"], lk.metrics.cross_entropy(crossed, prior=prior), rtol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.NoOverlapWarning")
 def test_fit_best_lists_what_failed_and_says_when_everything_did():
     separable = lk.Scores([5.0, 6.0, 7.0, 8.0, 6.5, 7.5], [0.0, 1.0, 2.0, 3.0, 0.5, 1.5])
     best = lk.fit_best(separable, methods="cmlg,saturating", folds=2)
@@ -165,19 +165,19 @@ def test_fit_best_lists_what_failed_and_says_when_everything_did():
 def test_what_every_method_refuses_is_said_once_by_its_own_error():
     one, two = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.5])
     for scores, error in (
-        (lk.Scores([1.0, np.inf, 3.0], two), lk.InfiniteScoreError),
-        (lk.Scores(0 * one, 0 * two), lk.ConstantScoreError),
-        (lk.Scores(np.column_stack([one, one]), np.column_stack([two, two])), lk.SystemCountError),
+        (lk.Scores([1.0, np.inf, 3.0], two), lk.errors.InfiniteScoreError),
+        (lk.Scores(0 * one, 0 * two), lk.errors.ConstantScoreError),
+        (lk.Scores(np.column_stack([one, one]), np.column_stack([two, two])), lk.errors.SystemCountError),
     ):
         with pytest.raises(error) as caught:
             lk.fit_best(scores, folds=2)
         assert "cmlg" not in str(caught.value)
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.fit_best(lk.Scores(one, two))
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.NoOverlapWarning")
 def test_classes_far_apart_give_numbers_that_can_be():
     rng = np.random.default_rng(0)
     best = lk.fit_best(lk.Scores(rng.normal(1e6, 1, 50), rng.normal(0, 1, 50)), repeats=1)
@@ -233,7 +233,7 @@ def test_gaussian_llrs_with_the_eer_of_separable_scores_cost_nothing():
     assert lk.diagnose(lk.Scores([5.0, 6.0], [0.0, 1.0])).cllr_from_eer == 0.0
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning")
 def test_leaving_out_one_group_at_a_time_against_fits_by_hand():
     """The LLRs of an attack come from the map of all trials but its own; bona fide trials are dealt out."""
     rng = np.random.default_rng(25)
@@ -264,7 +264,9 @@ def test_a_method_is_a_name_or_a_function_everywhere():
     assert lk.compare(scores, scores, ["logistic", lk.fit_cmlg]).maps.keys() == {"logistic", "cmlg"}
     best = lk.fit_best(scores, methods=[lk.fit_cmlg, "logistic"], repeats=1, folds=2)
     assert {row["method"] for row in best.details["cross_validation"]} == {"logistic", "cmlg"}
-    assert lk.calibration_loss(scores, method=lk.fit_cmlg) == lk.calibration_loss(scores, method="cmlg")
+    assert lk.trust.calibration_loss(scores, method=lk.fit_cmlg) == lk.trust.calibration_loss(
+        scores, method="cmlg"
+    )
     own = lk.compare(scores, scores, [lambda source: lk.fit_logistic(source, regularization=1.0)])
     assert list(own.maps) == ["<lambda>"]
     for wrong in (lk.fit_cmlg, 3, [3], ""):

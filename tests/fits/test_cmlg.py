@@ -131,9 +131,9 @@ def test_standard_errors_against_repetition():
 
 @pytest.mark.filterwarnings("ignore::llrkit.errors.PoorFitWarning")  # which has tests of its own
 def test_warns_of_scores_that_do_not_look_the_part_and_only_of_those(reference_set):
-    with pytest.warns(lk.ShapeWarning, match="skewed"):
+    with pytest.warns(lk.errors.ShapeWarning, match="skewed"):
         lk.fit_cmlg(reference_set("evalita09_ru"))
-    with pytest.warns(lk.ShapeWarning, match="spread"):
+    with pytest.warns(lk.errors.ShapeWarning, match="spread"):
         lk.fit_cmlg(reference_set("voxceleb1_o.ivector_plda"))
     rng = np.random.default_rng(8)
     for size in (10, 100, 10_000):
@@ -143,9 +143,9 @@ def test_warns_of_scores_that_do_not_look_the_part_and_only_of_those(reference_s
 def test_bad_input():
     with pytest.raises(lk.InputError):
         lk.fit_cmlg(lk.Scores([1.0], [0.0]), alpha=1.5)
-    with pytest.raises(lk.ConstantScoreError):  # constant in each class
+    with pytest.raises(lk.errors.ConstantScoreError):  # constant in each class
         lk.fit_cmlg(lk.Scores([1.0, 1.0], [0.0]))
-    with pytest.raises(lk.InfiniteScoreError, match="row 3"):
+    with pytest.raises(lk.errors.InfiniteScoreError, match="row 3"):
         lk.fit_cmlg(lk.Trials({"score": [1.0, 2.0, 0.5, np.inf], "label": [1, 0, 1, 0]}))
-    with pytest.warns(lk.ReversedScoresWarning):
+    with pytest.warns(lk.errors.ReversedScoresWarning):
         assert lk.fit_cmlg(lk.Scores([0.0, 1.0], [2.0, 3.0])).a < 0

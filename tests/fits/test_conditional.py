@@ -11,7 +11,7 @@ from pieces import Pieces, reloaded
 import llrkit as lk
 from llrkit.fits.fusion import ByMap
 
-pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")  # rooms taken together
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning")  # rooms taken together
 ROOMS = ("hall", "office", "street")
 
 
@@ -42,7 +42,7 @@ def by_hand(rows, column="room", method=lk.fit_cmlg, **options):
 def test_each_part_is_calibrated_by_its_own(words, method, options):
     rows = table(words)
     trials = lk.Trials(rows)
-    fitted = lk.fit_by(trials, column="room", method=method, **options)
+    fitted = lk.fits.fit_by(trials, column="room", method=method, **options)
     assert list(fitted.maps) == (list(ROOMS) if words else [0, 2, 4])
     expected = by_hand(rows, method=method, **options)
     assert_allclose(fitted(trials), expected, rtol=1e-10, atol=1e-12)
@@ -57,10 +57,10 @@ def test_each_part_is_calibrated_by_its_own(words, method, options):
 
 def test_unknown_values_and_the_fallback():
     trials = lk.Trials(table())
-    fitted = lk.fit_by(trials, column="room", method=lk.fit_cmlg)
-    with pytest.raises(lk.UnknownNameError):
+    fitted = lk.fits.fit_by(trials, column="room", method=lk.fit_cmlg)
+    with pytest.raises(lk.errors.UnknownNameError):
         fitted([0.0, 1.0], {"room": ["hall", "cave"]})
-    safe = lk.fit_by(trials, column="room", method=lk.fit_cmlg, fallback=True)
+    safe = lk.fits.fit_by(trials, column="room", method=lk.fit_cmlg, fallback=True)
     everything = lk.fit_cmlg(trials)
     assert_allclose(safe([1.0, 1.0], {"room": ["cave", "hall"]}), [everything(1.0), fitted.maps["hall"](1.0)])
     with pytest.raises(lk.InputError):
@@ -70,7 +70,7 @@ def test_unknown_values_and_the_fallback():
 def test_missing_values_are_a_group():
     rows = table(words=False)
     with_gaps = pl.DataFrame(rows).with_columns(room=pl.when(pl.col("room") > 0).then(pl.col("room")))
-    fitted = lk.fit_by(lk.Trials(with_gaps), column="room", method=lk.fit_cmlg)
+    fitted = lk.fits.fit_by(lk.Trials(with_gaps), column="room", method=lk.fit_cmlg)
     assert list(fitted.maps) == [2, 4, None]
     assert_allclose(fitted(lk.Trials(with_gaps)), by_hand(rows))
     assert_allclose(reloaded(fitted)(lk.Trials(with_gaps)), by_hand(rows))
@@ -81,15 +81,19 @@ def test_missing_values_are_a_group():
 def test_equivariance_chunks_and_files(words, fallback):
     rows = table(words)
     trials = lk.Trials(rows)
-    fitted = lk.fit_by(trials, column="room", method=lk.fit_cmlg, fallback=fallback)
+    fitted = lk.fits.fit_by(trials, column="room", method=lk.fit_cmlg, fallback=fallback)
     llrs = fitted(trials)
     other = lk.Trials({**rows, "score": 4 * rows["score"] - 32})
-    assert_allclose(lk.fit_by(other, column="room", method=lk.fit_cmlg)(other), llrs, rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        lk.fits.fit_by(other, column="room", method=lk.fit_cmlg)(other), llrs, rtol=1e-9, atol=1e-9
+    )
     turned = lk.Trials({**rows, "score": -rows["score"], "label": ~rows["label"]})
-    assert_allclose(-lk.fit_by(turned, column="room", method=lk.fit_cmlg)(turned), llrs, rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        -lk.fits.fit_by(turned, column="room", method=lk.fit_cmlg)(turned), llrs, rtol=1e-9, atol=1e-9
+    )
     pieces = Pieces(trials.with_columns("room").scores(), pieces=40)
     assert_allclose(
-        lk.fit_by(pieces, column="room", method=lk.fit_cmlg, fallback=fallback)(trials),
+        lk.fits.fit_by(pieces, column="room", method=lk.fit_cmlg, fallback=fallback)(trials),
         llrs,
         rtol=1e-10,
         atol=1e-10,
@@ -97,15 +101,15 @@ def test_equivariance_chunks_and_files(words, fallback):
     assert len(pieces.passes) == 1 + 3 + fallback
     assert_array_equal(reloaded(fitted)(trials), llrs)
     assert_allclose(fitted.inverse(llrs, {"room": rows["room"]}), rows["score"], rtol=1e-9)
-    assert_array_equal(fitted.then(lk.AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1)
-    assert_array_equal(lk.bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1))
+    assert_array_equal(fitted.then(lk.maps.AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1)
+    assert_array_equal(lk.maps.bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1))
 
 
 def test_groups_within_groups():
     rows = {**table(), "sex": np.array(["f", "m"])[np.arange(900) // 3 % 2]}
     trials = lk.Trials(rows)
-    nested = lk.fit_by(
-        trials, column="room", method=lambda part: lk.fit_by(part, column="sex", method=lk.fit_cmlg)
+    nested = lk.fits.fit_by(
+        trials, column="room", method=lambda part: lk.fits.fit_by(part, column="sex", method=lk.fit_cmlg)
     )
     assert set(nested.needs) == {"room", "sex"}
     both = [f"{room} {sex}" for room, sex in zip(rows["room"], rows["sex"], strict=True)]
@@ -116,17 +120,17 @@ def test_groups_within_groups():
 def test_bad_input_names_the_group():
     columns = {"room": (["a", "a"], ["a", "a", "b"])}
     scores = lk.Scores([2.0, 3.0], [0.0, 1.0, 2.0], columns)
-    with pytest.raises(lk.EmptyClassError, match="room = 'b'"):
-        lk.fit_by(scores, column="room", method=lk.fit_cmlg)
-    with pytest.raises(lk.InfiniteScoreError, match=r"room = 'a'.*row 1"):
-        lk.fit_by(
+    with pytest.raises(lk.errors.EmptyClassError, match="room = 'b'"):
+        lk.fits.fit_by(scores, column="room", method=lk.fit_cmlg)
+    with pytest.raises(lk.errors.InfiniteScoreError, match=r"room = 'a'.*row 1"):
+        lk.fits.fit_by(
             lk.Trials({"score": [1.0, math.inf], "label": [0, 1], "room": ["a", "a"]}),
             column="room",
             method=lk.fit_cmlg,
         )
     for column, method in (("noise", lk.fit_cmlg), ("room", "cmlg")):
         with pytest.raises(lk.LlrkitError):
-            lk.fit_by(scores, column=column, method=method)
-    wrong = ByMap(column="room", maps={"a": lk.AffineMap(a=1.0, b=0.0)})
+            lk.fits.fit_by(scores, column=column, method=method)
+    wrong = ByMap(column="room", maps={"a": lk.maps.AffineMap(a=1.0, b=0.0)})
     with pytest.raises(lk.InputError):
         wrong([1.0, 2.0], {"room": ["a"]})

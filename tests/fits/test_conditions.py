@@ -110,7 +110,7 @@ def test_one_map_calibrates_conditions_it_never_saw():
 def test_conditions_beyond_the_range_count_as_its_end():
     fitted = lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"])
     for outside, end in ((1.0, 5.0), (900.0, 80.0)):
-        with pytest.warns(lk.TrainingRangeWarning):
+        with pytest.warns(lk.errors.TrainingRangeWarning):
             held = fitted(0.7, {"seconds": outside})
         assert held == fitted(0.7, {"seconds": end})
         assert fitted.at(seconds=outside).details["outside"] == ["seconds"]
@@ -157,7 +157,7 @@ def test_two_sides_and_their_product():
 def test_a_saved_map_is_applied_by_the_command_line(tmp_path):
     pairs = lk.simulate.DurationPairs(lk.simulate.DurationModel.between())
     dev, cal, llrs = (tmp_path / name for name in ("dev.csv", "cal.json", "llr.csv"))
-    lk.write_trials(lk.simulate_trials(pairs, n_target=2_000, n_nontarget=6_000).trials(), dev)
+    lk.write_trials(lk.simulate.simulate_trials(pairs, n_target=2_000, n_nontarget=6_000).trials(), dev)
     conditions = "conditions=enroll_duration,test_duration"
     assert run(
         "calibrate", dev, "--method", "cmlg", "--bound", "none", "-o", cal, "--option", conditions
@@ -189,13 +189,13 @@ def test_the_shape_is_judged_given_the_conditions():
     scores = lk.Scores(
         rng.normal(3.0 * np.log(seconds) ** 2), rng.normal(0.0, 1.0, 6_000), {"s": (seconds, seconds)}
     )
-    with pytest.warns(lk.ShapeWarning):
+    with pytest.warns(lk.errors.ShapeWarning):
         lk.fit_cmlg(scores)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lk.fit_cmlg(scores, conditions=["s"])
     skewed = lk.Scores(rng.exponential(1.0, 6_000) + np.log(seconds), scores.nontarget, scores.columns)
-    with pytest.warns(lk.ShapeWarning, match="skewed"):
+    with pytest.warns(lk.errors.ShapeWarning, match="skewed"):
         lk.fit_cmlg(skewed, conditions=["s"])
 
 
@@ -204,7 +204,7 @@ def test_conditions_in_which_targets_score_lower_are_told():
     seconds = np.repeat([1.0, 10.0, 100.0], 500)
     gap = np.where(seconds == 1.0, -1.0, 4.0)
     scores = lk.Scores(rng.normal(gap), rng.normal(0.0, 1.0, 1_500), {"s": (seconds, seconds)})
-    with pytest.warns(lk.ReversedScoresWarning):
+    with pytest.warns(lk.errors.ReversedScoresWarning):
         lk.fit_cmlg(scores, conditions=["s"])
 
 
@@ -279,4 +279,4 @@ def test_cross_validation_carries_the_conditions_and_errors_of_a_line_refuse_the
     pooled = lk.cross_calibrate(scores, method="cmlg", folds=3)
     assert lk.cllr(crossed.source) < lk.cllr(pooled.source)
     with pytest.raises(lk.InputError):
-        lk.map_uncertainty(scores, method="cmlg", conditions="seconds")
+        lk.trust.map_uncertainty(scores, method="cmlg", conditions="seconds")

@@ -23,7 +23,7 @@ def log_means(a, b, scores):
 
 def test_both_means_are_one():
     scores = gaussian()
-    fitted = lk.fit_expectation(scores, regularization=0)
+    fitted = lk.fits.fit_expectation(scores, regularization=0)
     assert_allclose(log_means(fitted.a, fitted.b, scores), [0, 0], atol=1e-10)
     assert fitted.a > 0.5
     assert_allclose([fitted.details["log_mean_r"], fitted.details["log_mean_inverse_r"]], [0, 0], atol=1e-7)
@@ -33,7 +33,7 @@ def test_both_means_are_one():
 @pytest.mark.parametrize("penalty", [0.3, 1.0, 50.0])
 def test_regularized_optimum_against_scipy(penalty):
     scores = gaussian(300, gap=3.0)
-    fitted = lk.fit_expectation(scores, regularization=penalty)
+    fitted = lk.fits.fit_expectation(scores, regularization=penalty)
     cmlg = lk.fit_cmlg(scores)
     middle = (scores.target.mean() + scores.nontarget.mean()) / 2
 
@@ -58,20 +58,20 @@ def test_regularized_optimum_against_scipy(penalty):
 def test_much_regularization_is_cmlg():
     scores = gaussian(sd=1.1)
     cmlg = lk.fit_cmlg(scores)
-    far = lk.fit_expectation(scores, regularization=1e12)
+    far = lk.fits.fit_expectation(scores, regularization=1e12)
     assert_allclose([far.a, far.b], [cmlg.a, cmlg.b], rtol=1e-6)
-    some, much = (abs(lk.fit_expectation(scores, regularization=w).a - cmlg.a) for w in (1e3, 1e5))
+    some, much = (abs(lk.fits.fit_expectation(scores, regularization=w).a - cmlg.a) for w in (1e3, 1e5))
     assert 1e-6 < much < some / 10
 
 
 def test_population_against_theory():
     # N(gap, 1) and N(0, 1): a = gap, b = -gap^2 / 2; only a wide overlap makes the means reliable
-    fitted = lk.fit_expectation(gaussian(200_000, gap=1.0), regularization=0)
+    fitted = lk.fits.fit_expectation(gaussian(200_000, gap=1.0), regularization=0)
     assert_allclose([fitted.a, fitted.b], [1.0, -0.5], atol=0.02)
 
 
 def test_few_trials_dominate_a_good_system():
-    poor, good = (lk.fit_expectation(gaussian(2000, gap=gap)) for gap in (1.0, 5.0))
+    poor, good = (lk.fits.fit_expectation(gaussian(2000, gap=gap)) for gap in (1.0, 5.0))
     assert poor.details["effective_target"] > 300
     assert good.details["effective_target"] < 20
     assert good.details["effective_nontarget"] < 20
@@ -80,7 +80,7 @@ def test_few_trials_dominate_a_good_system():
 
 def test_effective_size_against_its_definition():
     scores = gaussian(500)
-    fitted = lk.fit_expectation(scores)
+    fitted = lk.fits.fit_expectation(scores)
     r = np.exp(fitted.a * scores.nontarget + fitted.b)
     assert_allclose(fitted.details["effective_nontarget"], r.sum() ** 2 / (r**2).sum(), rtol=1e-6)
     assert_allclose(fitted.details["largest_share_nontarget"], r.max() / r.sum(), rtol=1e-6)
@@ -88,33 +88,33 @@ def test_effective_size_against_its_definition():
 
 def test_scores_far_beyond_the_range_of_exp():
     scores = lk.Scores(gaussian(300).target * 1e5, gaussian(300).nontarget * 1e5)
-    fitted = lk.fit_expectation(scores, regularization=0)
+    fitted = lk.fits.fit_expectation(scores, regularization=0)
     assert_allclose(log_means(fitted.a, fitted.b, scores), [0, 0], atol=1e-9)
 
 
 def test_reversed_scores_give_a_falling_map():
     scores = gaussian(300)
-    with pytest.warns(lk.ReversedScoresWarning):
-        falling = lk.fit_expectation(lk.Scores(-scores.target, -scores.nontarget), regularization=0)
-    fitted = lk.fit_expectation(scores, regularization=0)
+    with pytest.warns(lk.errors.ReversedScoresWarning):
+        falling = lk.fits.fit_expectation(lk.Scores(-scores.target, -scores.nontarget), regularization=0)
+    fitted = lk.fits.fit_expectation(scores, regularization=0)
     assert_allclose([-falling.a, falling.b], [fitted.a, fitted.b], rtol=1e-9)
 
 
 def test_classes_that_do_not_overlap():
     apart = lk.Scores([5.0, 6.0, 7.0], [0.0, 1.0, 2.0])
-    with pytest.raises(lk.SeparationError):
-        lk.fit_expectation(apart, regularization=0)
-    with pytest.warns(lk.ShapeWarning, match="do not overlap"):
-        fitted = lk.fit_expectation(apart)
+    with pytest.raises(lk.errors.SeparationError):
+        lk.fits.fit_expectation(apart, regularization=0)
+    with pytest.warns(lk.errors.ShapeWarning, match="do not overlap"):
+        fitted = lk.fits.fit_expectation(apart)
     assert 0 < fitted.a < 1e3
     assert fitted(6.0) > 0 > fitted(1.0)
-    with pytest.raises(lk.SeparationError):
-        lk.fit_expectation(lk.Scores([5.0, 5.0], [0.0, 0.0]))
+    with pytest.raises(lk.errors.SeparationError):
+        lk.fits.fit_expectation(lk.Scores([5.0, 5.0], [0.0, 0.0]))
 
 
 def test_bad_input():
     with pytest.raises(lk.InputError):  # the means are equal
-        lk.fit_expectation(lk.Scores([0.0, 2.0], [1.0, 1.0]))
+        lk.fits.fit_expectation(lk.Scores([0.0, 2.0], [1.0, 1.0]))
     for wrong in (-1.0, math.inf, "much"):
         with pytest.raises(lk.InputError):
-            lk.fit_expectation(gaussian(20), regularization=wrong)
+            lk.fits.fit_expectation(gaussian(20), regularization=wrong)

@@ -111,7 +111,7 @@ def test_a_repeated_system_does_no_harm(three):
 def test_separable_systems_are_reported(three):
     rng = np.random.default_rng(2)
     target, nontarget = rng.normal(5, 0.1, (20, 2)), rng.normal(-5, 0.1, (20, 2))
-    with pytest.raises(lk.SeparationError):
+    with pytest.raises(lk.errors.SeparationError):
         lk.fit_fusion(lk.Scores(target, nontarget))
     assert np.isfinite(lk.fit_fusion(lk.Scores(target, nontarget), regularization=0.01).weights).all()
 
@@ -128,24 +128,24 @@ def test_missing_systems_by_each_policy():
     whole = table()
     gaps = {**whole, "a": np.where(np.arange(600) % 10 == 3, np.nan, whole["a"])}
     trials = lk.Trials(gaps, score=["a", "b"])
-    with pytest.raises(lk.NaNScoreError, match="row 3"):  # the place must be named
+    with pytest.raises(lk.errors.NaNScoreError, match="row 3"):  # the place must be named
         lk.fit_fusion(trials)
     there = ~np.isnan(gaps["a"])
     kept = lk.Trials({name: values[there] for name, values in gaps.items()}, score=["a", "b"])
-    with pytest.warns(lk.LeftOutWarning, match="60 of 600"):
+    with pytest.warns(lk.errors.LeftOutWarning, match="60 of 600"):
         dropped = lk.fit_fusion(trials, missing="drop")
     assert_array_equal(dropped.weights, lk.fit_fusion(kept).weights)
-    with pytest.raises(lk.NaNScoreError):
+    with pytest.raises(lk.errors.NaNScoreError):
         dropped(trials)
-    with pytest.warns(lk.LeftOutWarning):
+    with pytest.warns(lk.errors.LeftOutWarning):
         fitted = lk.fit_fusion(trials, missing="subset")
     llrs = fitted(trials)
     alone = lk.fit_logistic(lk.Trials({"score": kept.table["b"], "label": kept.table["label"]}))
     assert_allclose(llrs[~there], alone(gaps["b"][~there]), rtol=1e-9)
     assert_allclose(llrs[there], dropped(kept), rtol=1e-12)
     # what wraps a fusion can do what it can
-    assert_allclose(fitted.then(lk.AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1, rtol=1e-12)
-    assert_allclose(lk.bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1), rtol=1e-12)
+    assert_allclose(fitted.then(lk.maps.AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1, rtol=1e-12)
+    assert_allclose(lk.maps.bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1), rtol=1e-12)
 
 
 def test_quality_measures_recover_a_known_dependence():
@@ -158,7 +158,7 @@ def test_quality_measures_recover_a_known_dependence():
     shift = 0.8 * np.log(d1) - 0.5 * np.abs(np.log(d1 / d2))
     trials = lk.Trials({"score": llr + shift, "label": label, "d1": d1, "d2": d2})
     plain = lk.fit_logistic(trials)
-    fitted = lk.fit_quality(trials, columns=("d1", "d2"), features="durations")
+    fitted = lk.fits.fit_quality(trials, columns=("d1", "d2"), features="durations")
     model = lk.theory.GaussianLLR.from_mu(2.0)
     assert_allclose(lk.cllr(fitted.on(trials)), model.cllr, atol=0.01)
     assert lk.cllr(plain.on(trials)) > model.cllr + 0.02
@@ -169,7 +169,7 @@ def test_quality_measures_recover_a_known_dependence():
 @pytest.mark.parametrize("features", ["linear", "durations", "bilinear"])
 def test_quality_features_against_the_written_out_objective(features, scaled):
     trials = lk.Trials(table(), score="a")
-    fitted = lk.fit_quality(
+    fitted = lk.fits.fit_quality(
         trials, columns=("d1", "d2"), features=features, scaled=scaled, regularization=0.5
     )
     s, (d1, d2) = trials.score_array, (trials.column("d1"), trials.column("d2"))
@@ -190,11 +190,11 @@ def test_a_quality_measure_read_from_text_is_its_value_not_a_code():
     whole = table()
     trials = lk.Trials(whole, score="a")
     words = lk.Trials({**whole, "d1": [repr(float(x)) for x in whole["d1"]]}, score="a")
-    first, second = (lk.fit_quality(part, columns="d1") for part in (trials, words))
+    first, second = (lk.fits.fit_quality(part, columns="d1") for part in (trials, words))
     assert_allclose(first.weights, second.weights, rtol=1e-12)
     assert_allclose(second(words), first(trials), rtol=1e-12)
     with pytest.raises(lk.InputError):
-        lk.fit_quality(lk.Trials({**whole, "d1": ["long"] * 600}, score="a"), columns="d1")
+        lk.fits.fit_quality(lk.Trials({**whole, "d1": ["long"] * 600}, score="a"), columns="d1")
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +213,8 @@ def test_systems_of_trials_in_another_order_are_matched_by_name(named, tmp_path)
     stacked = {
         "fitted": fitted,
         "loaded": lk.load_map(tmp_path / "fusion.json"),
-        "bounded": lk.bound_fixed(fitted, -99.0, 99.0),
-        "then": fitted.then(lk.AffineMap(a=1.0, b=0.0)),
+        "bounded": lk.maps.bound_fixed(fitted, -99.0, 99.0),
+        "then": fitted.then(lk.maps.AffineMap(a=1.0, b=0.0)),
         "mean": MeanMap(maps={"one": fitted, "two": fitted}, weights={"one": 0.5, "two": 0.5}),
     }
     swapped = lk.Trials(whole, score=["b", "a"])
@@ -289,14 +289,14 @@ def test_apply_refuses_a_file_of_a_system_in_the_place_of_another(named, tmp_pat
 def test_infinite_scores_that_contradict_each_other_are_named():
     fitted = lk.fit_fusion(lk.Trials(table(), score=["a", "b"]))
     assert fitted([[np.inf, 0.0]])[0] == np.inf
-    with pytest.raises(lk.NaNScoreError, match="trial 1"):
+    with pytest.raises(lk.errors.NaNScoreError, match="trial 1"):
         fitted([[0.0, 0.0], [np.inf, -np.inf]])
 
 
 def test_the_wrong_number_of_systems_is_refused():
     fitted = lk.fit_fusion(lk.Trials(table(), score=["a", "b"]))
     for wrong in ([1.0, 2.0, 3.0], np.zeros((4, 3)), 1.0):
-        with pytest.raises(lk.SystemCountError):
+        with pytest.raises(lk.errors.SystemCountError):
             fitted(wrong)
 
 

@@ -131,7 +131,7 @@ def test_no_cost_is_predicted_for_scores_that_saturate():
     llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(2000, 20_000, np.random.default_rng(5))
     for bend, told in ((np.tanh, False), (lambda x: np.tanh(x / 8), True), (lambda x: x.clip(-2, 2), False)):
         scores = lk.Scores(*map(bend, llrs))
-        with pytest.warns(lk.ShapeWarning):
+        with pytest.warns(lk.errors.ShapeWarning):
             fitted = lk.fit_cmlg(scores)
         predicted = fitted.details["predicted_cost"]
         assert (predicted is not None, "no_predicted_cost" in fitted.details) == (told, not told)
@@ -148,15 +148,15 @@ def test_one_pair_against_two_by_likelihood_on_trials():
         test = check_trials(scores.reduce(Moments.of), scores).tests[3]
         assert (test.p_value < 1e-6) == found
         assert (test.p_value > 0.01) != found
-    with pytest.warns(lk.ShapeWarning):
+    with pytest.warns(lk.errors.ShapeWarning):
         fitted = lk.fit_cmlg(lk.Scores(*pair.rvs(1500, 4000, rng)))
     assert fitted.details["gaussian_tests"][3]["p_value"] < 1e-6  # the closed form sees it too
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.NoOverlapWarning")
 def test_a_constant_class_has_no_tests():
     assert found_in(np.array([1.0, 1.0]), np.array([0.0, 0.5])) == []
-    with pytest.warns(lk.ShapeWarning, match="no spread"):
+    with pytest.warns(lk.errors.ShapeWarning, match="no spread"):
         fitted = lk.fit_cmlg(lk.Scores([1.0, 2.0], [0.0]))
     assert fitted.details["predicted_cost"] is None
 

@@ -16,30 +16,30 @@ from llrkit.maps.knots import KnotMap, thin_knots
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.PoorFitWarning")
 
 METHODS = {
-    "gaussian": (lk.fit_gaussian, {}),
-    "gaussian raw": (lk.fit_gaussian, {"monotone": False}),
-    "student_t": (lk.fit_student_t, {}),
-    "student_t raw": (lk.fit_student_t, {"monotone": False}),
-    "nig": (lk.fit_nig, {}),
-    "nig raw": (lk.fit_nig, {"monotone": False}),
-    "tied_nig": (lk.fit_tied_nig, {}),
-    "tied_nig 0.3": (lk.fit_tied_nig, {"alpha": 0.3}),
-    "mixture": (lk.fit_mixture, {}),
-    "mixture 1": (lk.fit_mixture, {"components": 1, "alpha": 0.7}),
-    "mixture grid": (lk.fit_mixture, {"components": [0.5, 2.0, 8.0]}),
-    "gamma": (lk.fit_gamma, {}),
-    "gamma plain": (lk.fit_gamma, {"mirror": False}),
-    "gamma mirror": (lk.fit_gamma, {"mirror": True, "alpha": 0.4}),
-    "kde": (lk.fit_kde, {}),
-    "kde raw": (lk.fit_kde, {"monotone": False}),
-    "bayes": (lk.fit_bayes, {}),
-    "bayes separate": (lk.fit_bayes, {"shared_variance": False}),
-    "bayes monotone": (lk.fit_bayes, {"monotone": True}),
-    "bigaussian": (lk.fit_bigaussian, {}),
-    "bigaussian eer": (lk.fit_bigaussian, {"sigma_from": "eer"}),
-    "bigaussian min_cllr": (lk.fit_bigaussian, {"sigma_from": "min_cllr"}),
-    "unsupervised": (lk.fit_unsupervised, {}),
-    "unsupervised 0.3": (lk.fit_unsupervised, {"prior": 0.25}),
+    "gaussian": (lk.fits.fit_gaussian, {}),
+    "gaussian raw": (lk.fits.fit_gaussian, {"monotone": False}),
+    "student_t": (lk.fits.fit_student_t, {}),
+    "student_t raw": (lk.fits.fit_student_t, {"monotone": False}),
+    "nig": (lk.fits.fit_nig, {}),
+    "nig raw": (lk.fits.fit_nig, {"monotone": False}),
+    "tied_nig": (lk.fits.fit_tied_nig, {}),
+    "tied_nig 0.3": (lk.fits.fit_tied_nig, {"alpha": 0.3}),
+    "mixture": (lk.fits.fit_mixture, {}),
+    "mixture 1": (lk.fits.fit_mixture, {"components": 1, "alpha": 0.7}),
+    "mixture grid": (lk.fits.fit_mixture, {"components": [0.5, 2.0, 8.0]}),
+    "gamma": (lk.fits.fit_gamma, {}),
+    "gamma plain": (lk.fits.fit_gamma, {"mirror": False}),
+    "gamma mirror": (lk.fits.fit_gamma, {"mirror": True, "alpha": 0.4}),
+    "kde": (lk.fits.fit_kde, {}),
+    "kde raw": (lk.fits.fit_kde, {"monotone": False}),
+    "bayes": (lk.fits.fit_bayes, {}),
+    "bayes separate": (lk.fits.fit_bayes, {"shared_variance": False}),
+    "bayes monotone": (lk.fits.fit_bayes, {"monotone": True}),
+    "bigaussian": (lk.fits.fit_bigaussian, {}),
+    "bigaussian eer": (lk.fits.fit_bigaussian, {"sigma_from": "eer"}),
+    "bigaussian min_cllr": (lk.fits.fit_bigaussian, {"sigma_from": "min_cllr"}),
+    "unsupervised": (lk.fits.fit_unsupervised, {}),
+    "unsupervised 0.3": (lk.fits.fit_unsupervised, {"prior": 0.25}),
 }
 CLOSED_FORM = {"gaussian", "gaussian raw", "bayes", "bayes separate", "bayes monotone"}
 DEFAULTS = {name for name in METHODS if " " not in name}
@@ -85,11 +85,11 @@ def test_scores_may_be_shifted_and_scaled(name):
 
 
 SWAPPED = {
-    "tied_nig 0.3": (lk.fit_tied_nig, {"alpha": 0.7}),
-    "mixture 1": (lk.fit_mixture, {"components": 1, "alpha": 0.3}),
-    "gamma plain": (lk.fit_gamma, {"mirror": True}),
-    "gamma mirror": (lk.fit_gamma, {"mirror": False, "alpha": 0.6}),
-    "unsupervised 0.3": (lk.fit_unsupervised, {"prior": 0.75}),
+    "tied_nig 0.3": (lk.fits.fit_tied_nig, {"alpha": 0.7}),
+    "mixture 1": (lk.fits.fit_mixture, {"components": 1, "alpha": 0.3}),
+    "gamma plain": (lk.fits.fit_gamma, {"mirror": True}),
+    "gamma mirror": (lk.fits.fit_gamma, {"mirror": False, "alpha": 0.6}),
+    "unsupervised 0.3": (lk.fits.fit_unsupervised, {"prior": 0.75}),
 }
 
 
@@ -129,9 +129,9 @@ def test_more_target_like_scores_get_larger_llrs_and_the_inverse_comes_back(name
     llr = fitted(np.linspace(-1.0, 4.0, 40))
     steps = np.diff(llr)
     assert np.all(steps >= 0.0) if "raw" not in name else steps.sum() > 0.0
-    assert_allclose(fitted.then(lk.AffineMap(a=2.0, b=1.0))(np.linspace(-1.0, 4.0, 40)), 2.0 * llr + 1.0)
+    assert_allclose(fitted.then(lk.maps.AffineMap(a=2.0, b=1.0))(np.linspace(-1.0, 4.0, 40)), 2.0 * llr + 1.0)
     if "raw" in name or name in ("bayes", "bayes separate"):
-        with pytest.raises(lk.NotInvertibleError):
+        with pytest.raises(lk.errors.NotInvertibleError):
             _ = fitted.inverse
         return
     x = np.quantile(scores().nontarget, np.linspace(0.1, 0.99, 50))
@@ -145,15 +145,15 @@ def test_more_target_like_scores_get_larger_llrs_and_the_inverse_comes_back(name
 
 @every
 def test_what_cannot_be_fitted_is_refused_for_its_own_reason(name):
-    with pytest.raises(lk.ConstantScoreError):
+    with pytest.raises(lk.errors.ConstantScoreError):
         fit(name, lk.Scores([1.0] * 9, [1.0] * 9))
-    with pytest.raises(lk.InfiniteScoreError, match="nontarget score at index 1"):
+    with pytest.raises(lk.errors.InfiniteScoreError, match="nontarget score at index 1"):
         fit(name, lk.Scores([1.0, 2.0, 3.0, 4.0, 2.5], [0.0, -np.inf, 1.0, 2.0, 0.5]))
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         fit(name, lk.Scores([1.0], [0.0]))
-    with pytest.raises(lk.SystemCountError):
+    with pytest.raises(lk.errors.SystemCountError):
         fit(name, lk.Scores(np.ones((9, 2)), np.zeros((9, 2))))
-    with pytest.raises((lk.ConstantScoreError, lk.SeparationError)):
+    with pytest.raises((lk.errors.ConstantScoreError, lk.errors.SeparationError)):
         fit(name, lk.Scores([2.0] * 9, [1.0] * 9))
 
 
@@ -180,44 +180,44 @@ def test_reversed_scores_are_fitted_downwards(name):
 @pytest.mark.parametrize(
     ("method", "options"),
     [
-        (lk.fit_tied_nig, {"alpha": 0.0}),
-        (lk.fit_mixture, {"alpha": 1.0}),
-        (lk.fit_mixture, {"components": 0}),
-        (lk.fit_mixture, {"components": [0.0, 1.0]}),
-        (lk.fit_mixture, {"components": "many"}),
-        (lk.fit_mixture, {"point_mass": np.inf}),
-        (lk.fit_gamma, {"mirror": "yes"}),
-        (lk.fit_gamma, {"alpha": 2.0}),
-        (lk.fit_kde, {"bandwidth": 0.0}),
-        (lk.fit_kde, {"bandwidth": "scott"}),
-        (lk.fit_bigaussian, {"sigma_from": "auc"}),
-        (lk.fit_bayes, {"prior": (1.0, 2.0)}),
-        (lk.fit_bayes, {"prior": (NormalGamma(1.0, 1.0, 2.0, 1.0), NormalGamma(0.0, 1.0, 1.0, 1.0))}),
+        (lk.fits.fit_tied_nig, {"alpha": 0.0}),
+        (lk.fits.fit_mixture, {"alpha": 1.0}),
+        (lk.fits.fit_mixture, {"components": 0}),
+        (lk.fits.fit_mixture, {"components": [0.0, 1.0]}),
+        (lk.fits.fit_mixture, {"components": "many"}),
+        (lk.fits.fit_mixture, {"point_mass": np.inf}),
+        (lk.fits.fit_gamma, {"mirror": "yes"}),
+        (lk.fits.fit_gamma, {"alpha": 2.0}),
+        (lk.fits.fit_kde, {"bandwidth": 0.0}),
+        (lk.fits.fit_kde, {"bandwidth": "scott"}),
+        (lk.fits.fit_bigaussian, {"sigma_from": "auc"}),
+        (lk.fits.fit_bayes, {"prior": (1.0, 2.0)}),
+        (lk.fits.fit_bayes, {"prior": (NormalGamma(1.0, 1.0, 2.0, 1.0), NormalGamma(0.0, 1.0, 1.0, 1.0))}),
         (lambda _, **belief: NormalGamma(**belief), {"mean": 0.0, "kappa": -1.0, "shape": 1.0, "rate": 1.0}),
-        (lk.fit_unsupervised, {"prior": 1.0}),
-        (lk.fit_unsupervised, {"supervised": "no such column"}),
+        (lk.fits.fit_unsupervised, {"prior": 1.0}),
+        (lk.fits.fit_unsupervised, {"supervised": "no such column"}),
     ],
 )
 def test_wrong_options_are_refused(method, options):
-    with pytest.raises((lk.InputError, lk.UnknownNameError)):
+    with pytest.raises((lk.InputError, lk.errors.UnknownNameError)):
         method(scores(), **options)
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.NoOverlapWarning")
 def test_separated_classes_have_no_eer():
     rng = np.random.default_rng(2)
     apart = lk.Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 50))
     for sigma_from in ("eer", "min_cllr"):
-        with pytest.raises(lk.SeparationError):
-            lk.fit_bigaussian(apart, sigma_from=sigma_from)
-    assert lk.fit_bigaussian(apart)(50.0) != 0.0  # the regularized regression has an answer
+        with pytest.raises(lk.errors.SeparationError):
+            lk.fits.fit_bigaussian(apart, sigma_from=sigma_from)
+    assert lk.fits.fit_bigaussian(apart)(50.0) != 0.0  # the regularized regression has an answer
 
 
 def test_scores_without_information_have_no_sigma():
     same = lk.Scores([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
     for sigma_from in ("cllr", "eer", "min_cllr"):
         with pytest.raises(lk.InputError, match="no information"):
-            lk.fit_bigaussian(same, sigma_from=sigma_from)
+            lk.fits.fit_bigaussian(same, sigma_from=sigma_from)
 
 
 def test_labels_that_may_be_used_come_from_a_column():
@@ -227,9 +227,9 @@ def test_labels_that_may_be_used_come_from_a_column():
     target, nontarget = rng.normal(3.0, 1.0, 300), rng.normal(0.0, 1.0, 900)
     known = (np.arange(300) % 3 == 0, np.arange(900) % 3 == 0)
     arrays = lk.Scores(target, nontarget, {"known": known})
-    with_some = lk.fit_unsupervised(arrays, supervised="known")
+    with_some = lk.fits.fit_unsupervised(arrays, supervised="known")
     assert with_some.details["n_labeled"] == 400
-    assert with_some.a != lk.fit_unsupervised(arrays).a
+    assert with_some.a != lk.fits.fit_unsupervised(arrays).a
     table = pl.DataFrame(
         {
             "score": np.append(target, nontarget),
@@ -237,16 +237,18 @@ def test_labels_that_may_be_used_come_from_a_column():
             "known": np.append(*known),
         }
     )
-    of_table = lk.fit_unsupervised(lk.Trials(table, score="score", label="label"), supervised="known")
+    of_table = lk.fits.fit_unsupervised(lk.Trials(table, score="score", label="label"), supervised="known")
     assert_allclose([of_table.a, of_table.b], [with_some.a, with_some.b], rtol=1e-9)
     for yes, no in (("true", "False"), ("1", "0"), ("Yes", "no")):  # as text files have them
         words = table.with_columns(known=pl.when("known").then(pl.lit(yes)).otherwise(pl.lit(no)))
-        of_words = lk.fit_unsupervised(lk.Trials(words), supervised="known")
+        of_words = lk.fits.fit_unsupervised(lk.Trials(words), supervised="known")
         assert (of_words.a, of_words.b) == (of_table.a, of_table.b)
     with pytest.raises(lk.InputError, match="must hold true and false, or 0 and 1, got maybe"):
-        lk.fit_unsupervised(lk.Trials(table.with_columns(known=pl.lit("maybe"))), supervised="known")
+        lk.fits.fit_unsupervised(lk.Trials(table.with_columns(known=pl.lit("maybe"))), supervised="known")
     with pytest.raises(lk.InputError, match="true and false"):
-        lk.fit_unsupervised(lk.Scores(target, nontarget, {"known": (target, nontarget)}), supervised="known")
+        lk.fits.fit_unsupervised(
+            lk.Scores(target, nontarget, {"known": (target, nontarget)}), supervised="known"
+        )
 
 
 def test_thinning_states_its_error():

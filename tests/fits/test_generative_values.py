@@ -9,10 +9,17 @@ from scipy.optimize import minimize, minimize_scalar
 
 import llrkit as lk
 from llrkit.core.summaries import Moments
-from llrkit.fits.densities import log_student, student_from_training
+from llrkit.fits.densities import StudentRatioMap, log_student, student_of_class
 from llrkit.fits.gaussian import NormalGamma
-from llrkit.fits.heavy_tails import gamma_from_training, log_nig, nig_from_training, tied_from_training
+from llrkit.fits.heavy_tails import (
+    NIGRatioMap,
+    gamma_from_training,
+    log_nig,
+    nig_of_class,
+    tied_from_training,
+)
 from llrkit.fits.mixtures import mixture_from_training
+from llrkit.fits.ratio import fit_ratio
 from llrkit.fits.training_checks import TrainingPoints, WeightedPoints
 from llrkit.theory import GammaLLR, GaussianLLR, HyperbolicLLR, MirrorLLR, MixtureLLR, cllr_from_sigma
 
@@ -46,10 +53,10 @@ def error_scale(a, b):
 @pytest.mark.parametrize(
     ("method", "pair"),
     [
-        (lk.fit_tied_nig, HyperbolicLLR.from_nig(alpha=1.2, beta=-0.4, delta=3.0)),
-        (lk.fit_mixture, MixtureLLR((0.3, 0.7), (1.0, 6.0))),
-        (lk.fit_gamma, GammaLLR(0.3)),
-        (lk.fit_gamma, MirrorLLR(GammaLLR(1.0))),
+        (lk.fits.fit_tied_nig, HyperbolicLLR.from_nig(alpha=1.2, beta=-0.4, delta=3.0)),
+        (lk.fits.fit_mixture, MixtureLLR((0.3, 0.7), (1.0, 6.0))),
+        (lk.fits.fit_gamma, GammaLLR(0.3)),
+        (lk.fits.fit_gamma, MirrorLLR(GammaLLR(1.0))),
     ],
 )
 def test_scores_from_the_model_itself_are_left_alone(method, pair):
@@ -71,11 +78,11 @@ def ungridded(scores):
 
 
 PLAIN = {
-    "student_t": (lk.fit_student_t, lambda t: student_from_training(t, True)),
-    "nig": (lk.fit_nig, lambda t: nig_from_training(t, True)),
-    "tied_nig": (lk.fit_tied_nig, lambda t: tied_from_training(t, 0.5)),
-    "mixture": (lk.fit_mixture, lambda t: mixture_from_training(t, 2, None, 0.5, None)),
-    "gamma": (lk.fit_gamma, lambda t: gamma_from_training(t, 0.5, None)),
+    "student_t": (lk.fits.fit_student_t, lambda t: fit_ratio(StudentRatioMap, student_of_class, t, True, "")),
+    "nig": (lk.fits.fit_nig, lambda t: fit_ratio(NIGRatioMap, nig_of_class, t, True, "")),
+    "tied_nig": (lk.fits.fit_tied_nig, lambda t: tied_from_training(t, 0.5)),
+    "mixture": (lk.fits.fit_mixture, lambda t: mixture_from_training(t, 2, 0.5, None)),
+    "gamma": (lk.fits.fit_gamma, lambda t: gamma_from_training(t, 0.5, None)),
 }
 
 
@@ -105,7 +112,7 @@ def skewed():
 
 
 def test_student_t_is_the_maximum_against_scipy(skewed):
-    fitted = lk.fit_student_t(skewed)
+    fitted = lk.fits.fit_student_t(skewed)
     for values, found in ((skewed.target, fitted.target), (skewed.nontarget, fitted.nontarget)):
         if np.isinf(found[0]):
             found = np.array([1e6, *found[1:]])
@@ -119,7 +126,7 @@ def test_student_t_is_the_maximum_against_scipy(skewed):
 @pytest.mark.slow
 def test_nig_is_the_maximum_against_scipy(skewed):
     values = np.asarray(skewed.nontarget)
-    alpha, beta, delta, loc = lk.fit_nig(skewed).nontarget
+    alpha, beta, delta, loc = lk.fits.fit_nig(skewed).nontarget
     best = -stats.norminvgauss(alpha * delta, beta * delta, loc, delta).logpdf(values).sum()
 
     def minus(x):
@@ -137,7 +144,7 @@ def test_nig_is_the_maximum_against_scipy(skewed):
 
 @pytest.mark.slow
 def test_tied_nig_is_the_maximum_against_scipy(skewed):
-    fitted = lk.fit_tied_nig(skewed, alpha=0.4)
+    fitted = lk.fits.fit_tied_nig(skewed, alpha=0.4)
 
     def minus(x):
         shape, delta, loc = np.exp(x[0]), np.exp(x[1]), x[2]
@@ -166,7 +173,7 @@ def test_light_tails_give_cmlg_itself():
     rng = np.random.default_rng(11)
     half = rng.uniform(-1.0, 1.0, 500)
     scores = lk.Scores(1.0 + np.append(half, -half), np.append(half, -half))  # no skewness at all
-    fitted, line = lk.fit_tied_nig(scores), lk.fit_cmlg(scores)
+    fitted, line = lk.fits.fit_tied_nig(scores), lk.fit_cmlg(scores)
     assert fitted.details["gaussian_limit"]
     assert (fitted.a, fitted.b) == (line.a, line.b)
 
@@ -174,7 +181,7 @@ def test_light_tails_give_cmlg_itself():
 @pytest.mark.slow
 def test_mixture_is_the_maximum_against_scipy():
     scores = drawn(MixtureLLR((0.5, 0.5), (0.8, 7.0)), 600, 900, 12)
-    fitted = lk.fit_mixture(scores, alpha=0.6)
+    fitted = lk.fits.fit_mixture(scores, alpha=0.6)
 
     def minus(x):
         a, b, mu, w = np.exp(x[0]), x[1], np.exp(x[2:4]), 1.0 / (1.0 + np.exp(-x[4]))
@@ -193,7 +200,7 @@ def test_mixture_is_the_maximum_against_scipy():
 
 def test_one_component_is_cmlg(gaussian_scores):
     fitted, line = (
-        lk.fit_mixture(gaussian_scores, components=1, alpha=0.3),
+        lk.fits.fit_mixture(gaussian_scores, components=1, alpha=0.3),
         lk.fit_cmlg(gaussian_scores, alpha=0.3),
     )
     assert_allclose([fitted.a, fitted.b], [line.a, line.b], atol=1e-9)
@@ -203,9 +210,9 @@ def test_one_component_is_cmlg(gaussian_scores):
 @pytest.mark.slow
 def test_more_components_are_never_less_likely():
     scores = drawn(MixtureLLR((0.2, 0.5, 0.3), (0.5, 3.0, 9.0)), 5_000, 5_000, 13)
-    values = [lk.fit_mixture(scores, components=k).details["log_likelihood"] for k in (1, 2, 3)]
+    values = [lk.fits.fit_mixture(scores, components=k).details["log_likelihood"] for k in (1, 2, 3)]
     assert_array_less(np.array(values[:-1]) - 1e-9, values[1:])
-    assert_allclose(lk.fit_mixture(scores, components=3).details["eer"], 0.12195957625386, atol=0.01)
+    assert_allclose(lk.fits.fit_mixture(scores, components=3).details["eer"], 0.12195957625386, atol=0.01)
 
 
 def test_uninformative_trials_pile_up_at_llr_0():
@@ -214,7 +221,7 @@ def test_uninformative_trials_pile_up_at_llr_0():
     target, nontarget = pair.target.rvs(30_000, rng), pair.nontarget.rvs(30_000, rng)
     target[:3000], nontarget[:3000] = 0.0, 0.0
     scores = lk.Scores(2.0 * target + 5.0, 2.0 * nontarget + 5.0)
-    fitted = lk.fit_mixture(scores, components=1, point_mass=5.0)
+    fitted = lk.fits.fit_mixture(scores, components=1, point_mass=5.0)
     assert_allclose(fitted(5.0), 0.0, atol=1e-12)
     assert_allclose(fitted.a, 0.5, atol=0.01)
     assert_allclose(fitted.details["weights"], [0.1, 0.9], atol=1e-12)
@@ -229,7 +236,7 @@ def test_gamma_is_the_maximum_against_scipy(mirror):
     pair = GammaLLR(0.5)
     target, nontarget = pair.target.rvs(500, rng), pair.nontarget.rvs(700, rng)
     scores = lk.Scores(-nontarget, -target) if mirror else lk.Scores(target, nontarget)
-    fitted = lk.fit_gamma(scores, alpha=0.6 if not mirror else 0.4)
+    fitted = lk.fits.fit_gamma(scores, alpha=0.6 if not mirror else 0.4)
     assert fitted.details["mirror"] is mirror
 
     def minus(x):
@@ -243,7 +250,9 @@ def test_gamma_is_the_maximum_against_scipy(mirror):
     assert_allclose(fitted.details["log_likelihood"], -search.fun, atol=1e-9)
     level = -search.x[1] if mirror else search.x[1]
     assert_allclose([fitted.a, fitted.b], [np.exp(search.x[0]), level], atol=1e-4)
-    plain, other = (lk.fit_gamma(scores, mirror=m).details["log_likelihood"] for m in (mirror, not mirror))
+    plain, other = (
+        lk.fits.fit_gamma(scores, mirror=m).details["log_likelihood"] for m in (mirror, not mirror)
+    )
     assert plain > other
 
 
@@ -274,7 +283,7 @@ def five_and_twenty():
 
 def test_bayes_is_the_numerically_marginalized_predictive():
     target, nontarget = np.array([1.2, 2.5, 0.7]), np.array([-1.0, 0.3, -0.4, 0.2])
-    fitted = lk.fit_bayes(lk.Scores(target, nontarget))
+    fitted = lk.fits.fit_bayes(lk.Scores(target, nontarget))
 
     def log_evidence(t, n):
         """log of the integral over both means (closed form) and the precision (quadrature)."""
@@ -300,7 +309,7 @@ def test_bayes_is_the_numerically_marginalized_predictive():
 def test_bayes_with_a_prior_is_the_ratio_of_marginal_likelihoods(shared):
     prior = (NormalGamma(1.0, 2.0, 3.0, 2.0), NormalGamma(-1.0, 0.5, 3.0, 2.0))
     target, nontarget = np.array([1.2, 2.5, 0.7]), np.array([-1.0])
-    fitted = lk.fit_bayes(lk.Scores(target, nontarget), shared_variance=shared, prior=prior)
+    fitted = lk.fits.fit_bayes(lk.Scores(target, nontarget), shared_variance=shared, prior=prior)
 
     def given(lam, values, belief):
         """log p(values | precision), the mean integrated out: a multivariate normal."""
@@ -328,14 +337,14 @@ def test_bayes_with_a_prior_is_the_ratio_of_marginal_likelihoods(shared):
 @pytest.mark.parametrize("distance", [2.0, 3.0])
 def test_bayes_turns_back_to_its_limit(distance):
     e, d = five_and_twenty()
-    fitted = lk.fit_bayes(lk.Scores(e + distance, d))
+    fitted = lk.fits.fit_bayes(lk.Scores(e + distance, d))
     limit = 23.0 * 0.5 * np.log((1.0 + 1.0 / 5.0) / (1.0 + 1.0 / 20.0))
     assert_allclose(limit, 1.5356, atol=1e-4)
     assert_allclose(fitted(np.array([-np.inf, np.inf, 1e9, -1e9])), limit, atol=1e-6)
     peak = minimize_scalar(lambda s: -fitted(s), bounds=(0.0, 30.0), method="bounded")
     assert -peak.fun > limit + 0.5
     assert_allclose(fitted.details["monotone_high"], peak.x, rtol=1e-4)
-    held = lk.fit_bayes(lk.Scores(e + distance, d), monotone=True)
+    held = lk.fits.fit_bayes(lk.Scores(e + distance, d), monotone=True)
     assert_allclose(held([peak.x, 50.0, np.inf]), -peak.fun, atol=1e-8)
 
 
@@ -349,7 +358,7 @@ def test_bigaussian_leaves_calibrated_gaussian_llrs_alone():
     of_quantile = np.sqrt(0.01 * 0.99 / 22_000) / (stats.norm.pdf(2.33) / 3.29)
     of_sigma = (3.29 + 2.33) * 2.0 / stats.norm.pdf(1.645) * np.sqrt(0.05 * 0.95 * (2.0 / 22_000) / 4.0)
     for sigma_from in ("cllr", "eer", "min_cllr"):
-        fitted = lk.fit_bigaussian(scores, sigma_from=sigma_from)
+        fitted = lk.fits.fit_bigaussian(scores, sigma_from=sigma_from)
         assert_allclose(fitted(x), x, atol=4.0 * np.hypot(of_quantile, of_sigma))
         assert fitted.details["discretization_error"] < 0.15
         assert fitted.details["thinning_error"] < 0.01
@@ -359,7 +368,7 @@ def test_bigaussian_leaves_calibrated_gaussian_llrs_alone():
 def test_bigaussian_is_the_algorithm_step_by_step(decimals):
     rng = np.random.default_rng(23)
     target, nontarget = rng.normal(1.5, 1.2, 150).round(decimals), rng.normal(-1.0, 1.0, 400).round(decimals)
-    fitted = lk.fit_bigaussian(lk.Scores(target, nontarget))
+    fitted = lk.fits.fit_bigaussian(lk.Scores(target, nontarget))
     # sigma from the Cllr of regularized logistic regression, minimized by SciPy
     rate = 0.01 / len(target)
 
@@ -389,7 +398,7 @@ def test_bigaussian_is_the_algorithm_step_by_step(decimals):
 def test_bigaussian_on_cells_stays_within_its_stated_error():
     rng = np.random.default_rng(24)
     target, nontarget = rng.normal(1.5, 1.2, 60_000), rng.normal(-1.0, 1.0, 90_000)
-    fitted = lk.fit_bigaussian(lk.Scores(target, nontarget))
+    fitted = lk.fits.fit_bigaussian(lk.Scores(target, nontarget))
     sigma = fitted.details["sigma"]
     s = np.append(target[:500], np.sort(nontarget)[[0, 5, 500, -50, -1]])
     cdf = 0.5 * np.searchsorted(np.sort(target), s, "right") / 60_001.0
@@ -416,7 +425,7 @@ def kernel_llr(target, nontarget, h, x):
 def test_kde_is_the_sum_of_kernels():
     rng = np.random.default_rng(25)
     target, nontarget = rng.normal(1.0, 1.0, 400), rng.gamma(3.0, 0.5, 600) - 2.0
-    fitted = lk.fit_kde(lk.Scores(target, nontarget), bandwidth=0.25, monotone=False)
+    fitted = lk.fits.fit_kde(lk.Scores(target, nontarget), bandwidth=0.25, monotone=False)
     assert fitted.details["bandwidth"] == 0.25
     x = np.linspace(fitted.score[0], fitted.score[-1], 301)
     assert_allclose(fitted(x), kernel_llr(target, nontarget, 0.25, x), atol=3e-4)
@@ -426,14 +435,14 @@ def test_kde_is_the_sum_of_kernels():
 def test_silverman_bandwidth_and_pooling():
     rng = np.random.default_rng(26)
     target, nontarget = rng.normal(1.0, 1.0, 1000), rng.normal(-1.0, 2.0, 3000)
-    fitted = lk.fit_kde(lk.Scores(target, nontarget))
+    fitted = lk.fits.fit_kde(lk.Scores(target, nontarget))
     rules = []
     for values in (target, nontarget):
         iqr = np.subtract(*np.quantile(values, [0.75, 0.25])) / 1.349
         rules.append(0.9 * min(values.std(), iqr) * len(values) ** -0.2)
     assert_allclose(fitted.details["bandwidth"], np.sqrt(rules[0] * rules[1]), rtol=1e-3)
     assert np.all(np.diff(fitted.llr_at) >= 0.0)
-    raw = lk.fit_kde(lk.Scores(target, nontarget), monotone=False)
+    raw = lk.fits.fit_kde(lk.Scores(target, nontarget), monotone=False)
     x = np.linspace(raw.score[0], raw.score[-1], 2000)
     assert_allclose(np.abs(raw(x) - fitted(x)).max(), fitted.details["isotonic_change"], atol=0.01)
     assert len(raw.score) <= 4096
@@ -443,7 +452,7 @@ def test_silverman_bandwidth_and_pooling():
 def test_one_target_among_the_nontargets_does_not_decide_the_others():
     rng = np.random.default_rng(0)
     target, nontarget = np.append(rng.normal(4.0, 1.0, 199), -4.0), rng.normal(-4.0, 1.0, 200)
-    fitted = lk.fit_kde(lk.Scores(target, nontarget))
+    fitted = lk.fits.fit_kde(lk.Scores(target, nontarget))
     assert_allclose(fitted([4.0, 99.0]), np.log(201.0), atol=0.05)  # one misleading non-target in 201
     assert fitted(-4.0) < -4.0
     llrs = fitted(target), fitted(nontarget)
@@ -456,13 +465,13 @@ def test_tied_and_cut_scores_get_the_ratio_of_their_shares():
     rng = np.random.default_rng(5)
     target = np.append(np.ones(1000), rng.uniform(0.0, 0.5, 1000))
     nontarget = np.append(np.ones(200), rng.uniform(0.0, 0.5, 1800))
-    assert_allclose(lk.fit_kde(lk.Scores(target, nontarget))(1.0), np.log(0.5 / 0.1), atol=0.02)
+    assert_allclose(lk.fits.fit_kde(lk.Scores(target, nontarget))(1.0), np.log(0.5 / 0.1), atol=0.02)
 
 
 def test_classes_apart_get_no_more_than_their_numbers_show():
     rng = np.random.default_rng(2)
     apart = lk.Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 80))
-    assert_allclose(lk.fit_kde(apart)([0.0, 100.0]), [-np.log(51.0), np.log(81.0)], atol=0.03)
+    assert_allclose(lk.fits.fit_kde(apart)([0.0, 100.0]), [-np.log(51.0), np.log(81.0)], atol=0.03)
 
 
 # --- quadratic --------------------------------------------------------------------------------------------
@@ -470,7 +479,7 @@ def test_classes_apart_get_no_more_than_their_numbers_show():
 
 def test_the_quadratic_turns_at_its_vertex():
     scores = lk.Scores([1.0, 5.0, 3.0], [-1.0, 1.0, 0.0])
-    raw, held = lk.fit_gaussian(scores, monotone=False), lk.fit_gaussian(scores)
+    raw, held = lk.fits.fit_gaussian(scores, monotone=False), lk.fits.fit_gaussian(scores)
     sd_e, sd_d = np.std(scores.target), np.std(scores.nontarget)
     x = np.linspace(-8.0, 8.0, 33)
     truth = stats.norm(3.0, sd_e).logpdf(x) - stats.norm(0.0, sd_d).logpdf(x)
@@ -485,7 +494,7 @@ def test_the_quadratic_turns_at_its_vertex():
 
 def test_equal_variances_give_a_straight_line():
     scores = lk.Scores([2.0, 4.0], [0.0, 2.0])
-    fitted, line = lk.fit_gaussian(scores), lk.fit_cmlg(scores)
+    fitted, line = lk.fits.fit_gaussian(scores), lk.fit_cmlg(scores)
     x = np.array([-np.inf, -1e6, 0.0, 3.0, 1e6, np.inf])
     assert_allclose(fitted(x), line(x), rtol=1e-13)
     assert_allclose(fitted.inverse(line(x)), x, rtol=1e-13, atol=1e-12)
@@ -520,7 +529,7 @@ def test_unsupervised_is_where_em_with_clamped_labels_ends(prior, n_known):
     labels = np.where(np.append(*known), np.repeat([1, 0], [300, 1200]), -1)
     m0, m1, v, p = em(np.append(target, nontarget), prior, labels)
     options = {"supervised": "known"} if any(n_known) else {}
-    fitted = lk.fit_unsupervised(lk.Scores(target, nontarget, {"known": known}), prior=prior, **options)
+    fitted = lk.fits.fit_unsupervised(lk.Scores(target, nontarget, {"known": known}), prior=prior, **options)
     d = fitted.details
     found = [d["mean_nontarget"], d["mean_target"], d["variance"], d["prior"]]
     assert_allclose(found, [m0, m1, v, p], rtol=1e-6)
@@ -536,7 +545,7 @@ def test_unsupervised_spread_of_the_digest(eer, prior, a_sd, b_sd):
     fits = []
     for seed in range(6):
         scores = drawn(pair, int(n * prior), n - int(n * prior), 100 + seed)
-        fits.append(lk.fit_unsupervised(scores, prior=prior))
+        fits.append(lk.fits.fit_unsupervised(scores, prior=prior))
     a, b = np.array([[fit.a, fit.b] for fit in fits]).T
     assert_allclose(a.mean(), 1.0, atol=4.0 * a_sd / np.sqrt(6.0))
     assert_allclose(b.mean(), 0.0, atol=4.0 * b_sd / np.sqrt(6.0))
@@ -548,13 +557,13 @@ def test_labels_are_not_looked_at():
     rng = np.random.default_rng(30)
     pooled = np.append(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500))
     one, other = lk.Scores(pooled[500:], pooled[:500]), lk.Scores(pooled[:10], pooled[10:])
-    fits = [lk.fit_unsupervised(scores) for scores in (one, other)]
+    fits = [lk.fits.fit_unsupervised(scores) for scores in (one, other)]
     assert_allclose([fits[0].a, fits[0].b], [fits[1].a, fits[1].b], rtol=1e-9)
 
 
 def test_one_gaussian_has_no_two():
     half = stats.laplace.ppf((np.arange(500) + 0.5) / 500)
-    with pytest.warns(lk.ShapeWarning):
-        fitted = lk.fit_unsupervised(lk.Scores(half[::2], half[1::2]), prior=0.5)
+    with pytest.warns(lk.errors.ShapeWarning):
+        fitted = lk.fits.fit_unsupervised(lk.Scores(half[::2], half[1::2]), prior=0.5)
     assert (fitted.a, fitted.b) == (0.0, 0.0)
     assert fitted(3.0) == 0.0

@@ -14,7 +14,7 @@ from llrkit.fits.judge import OWN_SHAPES as OWN_SHAPES_OF_MAPS
 from llrkit.fits.judge import judge_fit, keeping_sample, with_densities
 from llrkit.fits.logistic import TOLERATED, TrainingSample
 
-pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")  # saturated() has probabilities
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ScaleWarning")  # saturated() has probabilities
 
 
 def saturated(n=400):
@@ -46,11 +46,11 @@ def warnings_of(method, source, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lk.calibrate(source, method=method, bound="none", **options)
-    return [one for one in caught if issubclass(one.category, lk.PoorFitWarning)]
+    return [one for one in caught if issubclass(one.category, lk.errors.PoorFitWarning)]
 
 
 def test_a_map_worse_than_a_constant_is_warned_of_where_it_was_asked_for():
-    with pytest.warns(lk.PoorFitWarning) as caught:
+    with pytest.warns(lk.errors.PoorFitWarning) as caught:
         fitted = lk.calibrate(saturated(), method="nig", bound="none").map
     assert lk.cllr(fitted.on(saturated())) > 1.0
     assert caught[0].filename == __file__
@@ -59,7 +59,7 @@ def test_a_map_worse_than_a_constant_is_warned_of_where_it_was_asked_for():
 def test_a_map_clearly_worse_than_logistic_regression_is_warned_of():
     scores = saturated()
     line = logistic_cllr_by_brute_force(scores)
-    with pytest.warns(lk.PoorFitWarning, match=f"logistic regression one of {line:.4g}"):
+    with pytest.warns(lk.errors.PoorFitWarning, match=f"logistic regression one of {line:.4g}"):
         fitted = lk.calibrate(scores, method="tied-nig", bound="none").map
     assert lk.cllr(fitted.on(scores)) > line + 0.05
 
@@ -79,7 +79,7 @@ def test_just_below_and_just_above_the_limit():
     line, fitted = logistic_cllr_by_brute_force(scores), lk.fit_logistic(scores)
 
     def off(shift):
-        moved = lk.AffineMap(a=fitted.a, b=fitted.b + shift, method="moved")
+        moved = lk.maps.AffineMap(a=fitted.a, b=fitted.b + shift, method="moved")
         return lk.cllr(moved.on(scores)) - line, judge_fit(moved, scores)
 
     shifts = np.linspace(0.0, 1.2, 25)
@@ -94,7 +94,9 @@ def test_the_loss_is_that_of_the_prior_the_fit_was_made_for():
     fitted = lk.fit_logistic(scores, prior=0.01)
     sample = TrainingSample.of(scores)
     assert_allclose(
-        sample.loss(lambda s: fitted(s), 0.01), lk.cross_entropy(fitted.on(scores), prior=0.01), rtol=1e-12
+        sample.loss(lambda s: fitted(s), 0.01),
+        lk.metrics.cross_entropy(fitted.on(scores), prior=0.01),
+        rtol=1e-12,
     )
     assert_allclose(sample.logistic_loss(0.01), logistic_cllr_by_brute_force(scores, 0.01), rtol=1e-6)
 
@@ -104,7 +106,7 @@ def test_pieces_are_judged_like_the_whole_and_without_a_pass_more():
     said, passes = [], []
     for source in (scores, Pieces(scores, pieces=5, seed=3)):
         kept = keeping_sample(source)
-        fitted = lk.fit_tied_nig(kept)
+        fitted = lk.fits.fit_tied_nig(kept)
         said.append((judge_fit(fitted, kept), with_densities(fitted, kept).densities))
         passes.append(len(getattr(source, "passes", [])))
     assert said[0] == said[1]
@@ -118,10 +120,10 @@ def test_weights_count():
     wrong = rng.normal(-6.0, 1.0, 100)  # targets that do not count
     weights = np.append(np.ones(good.n_target), np.zeros(100)), np.ones(good.n_nontarget)
     scores = lk.Scores(np.append(good.target, wrong), good.nontarget, {"w": weights})
-    weighed = lk.weigh(scores, "w").reduce(TrainingSample.of)
+    weighed = lk.scores.weigh(scores, "w").reduce(TrainingSample.of)
     assert_allclose(weighed.logistic_loss(0.5), logistic_cllr_by_brute_force(good), rtol=1e-6)
     twice = {"w": (np.where(np.arange(400) < 300, 2.0, 1.0), np.ones(900))}
-    half = lk.weigh(lk.Scores(scores.target, scores.nontarget, twice), "w").reduce(TrainingSample.of)
+    half = lk.scores.weigh(lk.Scores(scores.target, scores.nontarget, twice), "w").reduce(TrainingSample.of)
     repeated = lk.Scores(np.append(scores.target, good.target), good.nontarget)
     assert_allclose(half.logistic_loss(0.5), logistic_cllr_by_brute_force(repeated), rtol=1e-6)
 
@@ -136,7 +138,7 @@ def far_outliers():
 @pytest.mark.parametrize("prior", [None, 0.9])
 def test_a_fit_without_labels_is_judged_by_them_if_they_are_known(prior):
     scores = far_outliers()
-    with pytest.warns(lk.PoorFitWarning):
+    with pytest.warns(lk.errors.PoorFitWarning):
         fitted = lk.calibrate(scores, method="unsupervised", prior=prior, bound="none").map
     assert lk.cllr(fitted.on(scores)) > 1.0
     assert fitted.densities is None  # of classes that the fit has not seen
@@ -148,15 +150,15 @@ def test_a_bounded_rule_does_not_run_away_from_mislabeled_trials():
     target, nontarget = rng.normal(6.0, 1.0, 100), rng.normal(0.0, 1.0, 1_000)
     target[0], nontarget[:10] = 0.1, rng.normal(6.0, 1.0, 10)  # one in a hundred of each class
     scores = lk.Scores(target, nontarget)
-    with pytest.warns(lk.ShapeWarning):
-        fitted = lk.fit_rule(scores, rule="brier")
+    with pytest.warns(lk.errors.ShapeWarning):
+        fitted = lk.fits.fit_rule(scores, rule="brier")
     assert fitted.details["log_share"] in (0.01, 0.03, 0.1, 0.3)
     assert lk.cllr(fitted.on(scores)) < 2 * logistic_cllr_by_brute_force(scores) + 0.06
 
 
 def test_a_rule_that_does_not_run_away_is_left_alone():
     scores = gaussian()
-    fitted = lk.fit_rule(scores, rule="brier")
+    fitted = lk.fits.fit_rule(scores, rule="brier")
     assert "log_share" not in fitted.details
 
     def brier(x):
@@ -173,7 +175,7 @@ OWN_SHAPES = ("gaussian", "nig", "student-t")
 @pytest.mark.parametrize("method", OWN_SHAPES)
 def test_few_trials_are_warned_of_unless_they_are_enough_or_limit_the_llrs(method):
     for sizes in ((9, 200), (200, 29)):
-        with pytest.warns(lk.ShapeWarning):
+        with pytest.warns(lk.errors.ShapeWarning):
             lk.calibrate(gaussian(*sizes), method=method, bound="none")
     with warnings.catch_warnings(action="error"):
         assert not lk.calibrate(gaussian(30, 30), method=method, bound="none").map.has_bounds

@@ -116,14 +116,14 @@ def test_add_one_against_brute_force():
     scores = lineups(150, 9, 1.5)
     above, _, _ = brute_ranks(scores)
     counts = np.bincount(above, minlength=10)
-    fitted = lk.fit_lineup(scores)
+    fitted = lk.fits.fit_lineup(scores)
     assert fitted.details["cohort"] == 9
     assert_allclose(np.exp(fitted.llr_of_rank(np.arange(1, 11), 9)), 10 * (counts + 1) / (150 + 10))
 
 
 def test_ties_are_spread_or_the_worst():
     scores = lk.Scores([1.0, 5.0], [1.0, 1.0, 0.0, 4.0, 3.0, 2.0], {"test": ([0, 1], [0, 0, 0, 1, 1, 1])})
-    spread, worst = lk.fit_lineup(scores), lk.fit_lineup(scores, ties="pessimistic")
+    spread, worst = lk.fits.fit_lineup(scores), lk.fits.fit_lineup(scores, ties="pessimistic")
     assert_allclose(
         np.exp(spread.llr_of_rank([1, 2, 3, 4], 3)), 4 * (np.array([4 / 3, 1 / 3, 1 / 3, 0]) + 1) / 6
     )
@@ -149,7 +149,7 @@ def test_cohorts_of_different_size_are_brought_to_one():
 @pytest.mark.slow
 @pytest.mark.parametrize("smoothing", SMOOTHING)
 def test_population_against_theory(smoothing):
-    fitted = lk.fit_lineup(lineups(20_000), smoothing=smoothing)
+    fitted = lk.fits.fit_lineup(lineups(20_000), smoothing=smoothing)
     lr = np.exp(fitted.llr_of_rank([1, 2, 5], 19))
     if smoothing == "empirical":  # smoother by design
         assert 5 < lr[0] < 14.42198
@@ -163,7 +163,7 @@ def test_population_against_theory(smoothing):
 @pytest.mark.parametrize("digits", [None, 1])
 def test_trials_are_ranked_among_their_own_foils(smoothing, digits):
     scores = lineups(40, 7, per=2, digits=digits)
-    fitted = lk.fit_lineup(scores, smoothing=smoothing)
+    fitted = lk.fits.fit_lineup(scores, smoothing=smoothing)
     llrs = fitted(scores)
     ids_t, ids_n = scores.columns["test"]
     for i in range(0, 80, 7):
@@ -187,7 +187,7 @@ def test_trials_with_words_keep_their_rows():
         "segment": ["x", "x", "x", "y", "y", "y"],
     }  # fmt: skip
     trials = lk.Trials(table, test="segment")
-    fitted = lk.fit_lineup(trials, by="segment")
+    fitted = lk.fits.fit_lineup(trials, by="segment")
     expected = [(1, 2), (2, 1), (1, 1), (2, 2), (1, 1), (2, 1)]
     assert_allclose(fitted(trials), [fitted.llr_of_rank(r, n) for r, n in expected])
     assert_allclose(fitted(trials)[0], math.log(1.2))
@@ -196,14 +196,14 @@ def test_trials_with_words_keep_their_rows():
 @pytest.mark.parametrize("smoothing", SMOOTHING)
 def test_equivariance_chunks_and_files(smoothing):
     scores = lineups(60, 9)
-    fitted = lk.fit_lineup(scores, smoothing=smoothing)
+    fitted = lk.fits.fit_lineup(scores, smoothing=smoothing)
     llrs = fitted(scores)
     other = lk.Scores(3 * scores.target + 11, 3 * scores.nontarget + 11, scores.columns)
-    again = lk.fit_lineup(other, smoothing=smoothing)(other)
+    again = lk.fits.fit_lineup(other, smoothing=smoothing)(other)
     assert_array_equal(again.target, llrs.target)
     assert_array_equal(again.nontarget, llrs.nontarget)
     pieces = Pieces(scores)
-    cut = lk.fit_lineup(pieces, smoothing=smoothing)
+    cut = lk.fits.fit_lineup(pieces, smoothing=smoothing)
     assert len(pieces.passes) == 3 == fitted.details["passes"]
     assert_array_equal(cut.share, fitted.share)
     mapped = collected(cut.on(pieces).with_columns("test"))
@@ -219,33 +219,33 @@ def test_targets_with_few_foils_are_counted():
     ids_n = np.repeat([0, 1, 2], [6, 6, 2])
     columns = {"test": (np.array([0, 1, 2, 9]), ids_n)}
     scores = lk.Scores([9.0, 9.0, 9.0, 9.0], np.arange(14.0) / 2, columns)
-    fitted = lk.fit_lineup(scores, cohort=5)
+    fitted = lk.fits.fit_lineup(scores, cohort=5)
     assert (
         fitted.details["n_used"],
         fitted.details["n_too_few_foils"],
         fitted.details["n_without_foils"],
     ) == (2, 1, 1)
-    assert lk.fit_lineup(scores).details["cohort"] == 2
+    assert lk.fits.fit_lineup(scores).details["cohort"] == 2
     # all targets first among their foils: the Gaussian ROC stays finite
-    assert 1 < lk.fit_lineup(scores, smoothing="gaussian").d_prime < 10
+    assert 1 < lk.fits.fit_lineup(scores, smoothing="gaussian").d_prime < 10
 
 
 def test_bad_input():
     scores = lineups(10, 4)
     for options in ({"by": "who"}, {"smoothing": "some"}, {"ties": "best"}):
-        with pytest.raises(lk.UnknownNameError):
-            lk.fit_lineup(scores, **options)
+        with pytest.raises(lk.errors.UnknownNameError):
+            lk.fits.fit_lineup(scores, **options)
     for cohort in (0, 1.5, 5000):
         with pytest.raises(lk.InputError):
-            lk.fit_lineup(scores, cohort=cohort)
-    with pytest.raises(lk.TooFewTrialsError):
-        lk.fit_lineup(scores, cohort=9)
+            lk.fits.fit_lineup(scores, cohort=cohort)
+    with pytest.raises(lk.errors.TooFewTrialsError):
+        lk.fits.fit_lineup(scores, cohort=9)
     for error, target, nontarget, tests in (
-        (lk.TooFewTrialsError, [1.0], [0.0], ([1], [2])),
-        (lk.ConstantScoreError, [1.0], [1.0], ([1], [1])),
+        (lk.errors.TooFewTrialsError, [1.0], [0.0], ([1], [2])),
+        (lk.errors.ConstantScoreError, [1.0], [1.0], ([1], [1])),
     ):
         with pytest.raises(error):
-            lk.fit_lineup(lk.Scores(target, nontarget, {"test": tests}))
+            lk.fits.fit_lineup(lk.Scores(target, nontarget, {"test": tests}))
     for rank, cohort in ((0, 3), (5, 3), (1, -1), (1.5, 3)):
         with pytest.raises(lk.InputError):
             made().llr_of_rank(rank, cohort)

@@ -98,11 +98,11 @@ def test_the_pull_is_towards_llr_zero_whatever_the_prior(overlapping, prior):
 
 
 def test_separable_scores_are_reported_not_looped_over():
-    with pytest.raises(lk.SeparationError):
+    with pytest.raises(lk.errors.SeparationError):
         lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]))
-    with pytest.raises(lk.SeparationError), pytest.warns(lk.ReversedScoresWarning):
+    with pytest.raises(lk.errors.SeparationError), pytest.warns(lk.errors.ReversedScoresWarning):
         lk.fit_logistic(lk.Scores([0.0, 1.0], [2.0, 3.0]))
-    with pytest.raises(lk.SeparationError):
+    with pytest.raises(lk.errors.SeparationError):
         lk.fit_logistic(lk.Scores([1.0, 2.0], [0.0, 1.0]))  # touching is enough
     for options in ({"robust": 0.001}, {"regularization": 0.01}):
         fitted = lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]), **options)
@@ -132,9 +132,9 @@ RULES = ["log", "brier", "boosting", "high-threshold", "low-threshold", (1.5, 1.
 @pytest.mark.parametrize("prior", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
 def test_rules_against_scipy_on_the_metric(overlapping, rule, prior):
     def loss(x):
-        return lk.rule_cost(lk.AffineMap(a=x[0], b=x[1]).on(overlapping), rule=rule, prior=prior)
+        return lk.metrics.rule_cost(lk.maps.AffineMap(a=x[0], b=x[1]).on(overlapping), rule=rule, prior=prior)
 
-    fitted = lk.fit_rule(overlapping, rule=rule, prior=prior)
+    fitted = lk.fits.fit_rule(overlapping, rule=rule, prior=prior)
     best = minimize(
         loss, [fitted.a * 1.2, fitted.b + 0.1], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15}
     )
@@ -144,7 +144,7 @@ def test_rules_against_scipy_on_the_metric(overlapping, rule, prior):
 
 def test_the_logarithmic_rule_is_logistic_regression(overlapping):
     first, second = (
-        lk.fit_rule(overlapping, rule=ScoringRule(1, 1), prior=0.2),
+        lk.fits.fit_rule(overlapping, rule=ScoringRule(1, 1), prior=0.2),
         lk.fit_logistic(overlapping, prior=0.2),
     )
     assert (first.a, first.b) == (second.a, second.b)
@@ -166,8 +166,8 @@ def test_posteriors_of_a_logistic_population_come_back():
 def test_bad_options(overlapping, bad):
     with pytest.raises(lk.InputError):
         lk.fit_logistic(overlapping, **bad)
-    with pytest.raises(lk.UnknownNameError):
-        lk.fit_rule(overlapping, rule="spherical")
+    with pytest.raises(lk.errors.UnknownNameError):
+        lk.fits.fit_rule(overlapping, rule="spherical")
 
 
 @pytest.mark.parametrize("prior", [1e-9, 1 - 1e-9])

@@ -18,7 +18,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def fitted(scores):
-    return lk.fit_mixture(scores, components="grid", alpha=0.4)
+    return lk.fits.fit_mixture(scores, components="grid", alpha=0.4)
 
 
 def log_likelihoods(fitted, scores, mu):
@@ -51,19 +51,19 @@ def test_weights_against_em_for_the_same_map(fitted, scores):
 
 
 def test_it_finds_what_the_trials_are_made_of(fitted, scores):
-    curve = lk.mixing_curve(fitted)
+    curve = lk.fits.mixing_curve(fitted)
     assert_allclose(fitted.a, 0.5, rtol=0.1)
     assert_allclose(curve.weights[curve.mu < 3].sum(), 0.4, atol=0.06)
     assert_allclose(curve.mean_eer, PAIR.eer, atol=0.012)
     assert_allclose(fitted.details["eer"], curve.mean_eer, rtol=1e-12)
-    two = lk.fit_mixture(scores, components=2, alpha=0.4)
+    two = lk.fits.fit_mixture(scores, components=2, alpha=0.4)
     assert fitted.details["log_likelihood"] > two.details["log_likelihood"] - 2e-5  # a grid is not everything
 
 
 def test_one_gaussian_pair_gives_weight_around_its_mu():
     pair = lk.theory.GaussianLLR.from_eer(0.05)
-    found = lk.fit_mixture(lk.Scores(*pair.rvs(3000, 9000, np.random.default_rng(2))), components="grid")
-    curve = lk.mixing_curve(found)
+    found = lk.fits.fit_mixture(lk.Scores(*pair.rvs(3000, 9000, np.random.default_rng(2))), components="grid")
+    curve = lk.fits.mixing_curve(found)
     near = np.abs(np.log(curve.mu / pair.mu)) < 0.5
     assert curve.weights[near].sum() > 0.9
 
@@ -72,8 +72,8 @@ def test_a_point_mass_is_a_share_that_says_nothing():
     rng = np.random.default_rng(3)
     t, n = PAIR.rvs(1500, 3000, rng)
     t[:300], n[:600] = 0.25, 0.25
-    found = lk.fit_mixture(lk.Scores(t, n), components="grid", point_mass=0.25)
-    curve = lk.mixing_curve(found)
+    found = lk.fits.fit_mixture(lk.Scores(t, n), components="grid", point_mass=0.25)
+    curve = lk.fits.mixing_curve(found)
     assert found(0.25) == 0.0
     assert curve.mu[0] == 0.0
     assert_allclose(curve.weights[0], 0.2, rtol=1e-9)
@@ -88,12 +88,12 @@ def test_the_convex_program_against_a_case_with_a_known_answer():
 
 def test_saved_and_refused(fitted, tmp_path):
     fitted.save(tmp_path / "cal.json")
-    again = lk.mixing_curve(lk.load_map(tmp_path / "cal.json"))
+    again = lk.fits.mixing_curve(lk.load_map(tmp_path / "cal.json"))
     assert_allclose(again.weights, fitted.details["weights"], rtol=0)
     with pytest.raises(lk.InputError):
-        lk.mixing_curve(lk.AffineMap(a=1.0, b=0.0, method="cmlg"))
+        lk.fits.mixing_curve(lk.maps.AffineMap(a=1.0, b=0.0, method="cmlg"))
     with pytest.raises(lk.InputError):
-        lk.fit_mixture(lk.Scores([1.0, 2.0], [0.0, 1.5]), components="mesh")
+        lk.fits.fit_mixture(lk.Scores([1.0, 2.0], [0.0, 1.5]), components="mesh")
 
 
 @pytest.mark.parametrize(

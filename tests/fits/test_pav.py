@@ -144,14 +144,14 @@ def test_policies_for_pure_ends():
     )
     separable = lk.Scores([2.0, 3.0], [0.0, 1.0])
     assert_allclose(lk.fit_pav(separable, laplace="none")([1.0, 1.5, 2.0]), [-INF, 0.0, INF], atol=1e-6)
-    with pytest.raises(lk.SeparationError, match="laplace"):
+    with pytest.raises(lk.errors.SeparationError, match="laplace"):
         lk.fit_pav(separable, laplace="none", ends="nearest")
 
 
 def test_plateaus_without_tilt_have_no_inverse():
     flat = lk.fit_pav(TOY, laplace="pairs", tilt=0)
     assert flat(-3.0) == flat(-2.0)
-    with pytest.raises(lk.NotInvertibleError):
+    with pytest.raises(lk.errors.NotInvertibleError):
         _ = flat.inverse
 
 
@@ -187,13 +187,13 @@ def test_equivariance_chunks_and_files(laplace):
     again = reloaded(fitted)
     assert_array_equal(again(new), fitted(new))
     assert_array_equal(again.inverse(new), fitted.inverse(new))
-    assert_array_equal(lk.AffineMap(a=2.0, b=0.0).then(again)(new / 2), fitted(new))
+    assert_array_equal(lk.maps.AffineMap(a=2.0, b=0.0).then(again)(new / 2), fitted(new))
     with pytest.raises(ValueError, match="read-only"):
         fitted.x[0] = 0.0
 
 
 def test_bad_input():
-    with pytest.warns(lk.ReversedScoresWarning):
+    with pytest.warns(lk.errors.ReversedScoresWarning):
         assert_allclose(lk.fit_pav(lk.Scores([0.0, 1.0], [2.0, 3.0]))([-1.0, 1.0, 4.0]), 0.0, atol=1e-6)
     names = [{name: "sometimes"} for name in ("laplace", "ends", "outside")]
     for options in (*names, {"tilt": -1.0}, {"tilt": 1.0}, {"max_knots": 3}):

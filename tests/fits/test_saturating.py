@@ -61,14 +61,14 @@ def test_identity_in_the_limit():
     straight = SaturatingMap(a=1.0, b=0.0, r=-math.inf, s=-math.inf)
     assert_array_equal(straight([-math.inf, -2.0, 2.0, math.inf]), [-math.inf, -2.0, 2.0, math.inf])
     assert_allclose(straight.inverse(x), x)
-    with pytest.raises(lk.NotInvertibleError):
+    with pytest.raises(lk.errors.NotInvertibleError):
         _ = SaturatingMap(a=0.0, b=0.0, r=-1.0, s=-1.0).inverse
 
 
 @pytest.mark.parametrize("prior", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
 def test_optimum_against_scipy(prior):
     scores = mislabeled()
-    fitted = lk.fit_saturating(scores, prior=prior)
+    fitted = lk.fits.fit_saturating(scores, prior=prior)
     p = np.array([fitted.a, fitted.b, fitted.r, fitted.s])
     start = [1.2, 0.1, -3.0, -3.0]
     rest = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 20_000, "maxfev": 20_000}
@@ -81,7 +81,7 @@ def test_optimum_against_scipy(prior):
 
 def test_population_against_theory():
     # 2 % wrong labels on each side: LR = (.98 e + .02 d) / (.98 d + .02 e), limits +-log 49
-    fitted = lk.fit_saturating(mislabeled(60_000))
+    fitted = lk.fits.fit_saturating(mislabeled(60_000))
     assert_allclose(fitted.limits, [-math.log(49), math.log(49)], atol=0.15)
     x = np.linspace(-6, 6, 13)
     true = np.log(0.98 * np.exp(x) + 0.02) - np.log(0.98 + 0.02 * np.exp(x))
@@ -90,7 +90,7 @@ def test_population_against_theory():
 
 def test_clean_scores_give_the_straight_line():
     rng = np.random.default_rng(0)
-    fitted = lk.fit_saturating(lk.Scores(rng.normal(2, 2, 50_000), rng.normal(-2, 2, 50_000)))
+    fitted = lk.fits.fit_saturating(lk.Scores(rng.normal(2, 2, 50_000), rng.normal(-2, 2, 50_000)))
     x = np.linspace(-5, 5, 11)
     assert_allclose(fitted(x), x, atol=0.2)
     assert fitted.details["converged"]
@@ -99,7 +99,7 @@ def test_clean_scores_give_the_straight_line():
 def test_one_wild_outlier_does_not_spoil_it():
     scores = mislabeled()
     wild = lk.Scores(np.append(scores.target, 1e6), np.append(scores.nontarget, 1e6))
-    fitted, with_wild = lk.fit_saturating(scores), lk.fit_saturating(wild)
+    fitted, with_wild = lk.fits.fit_saturating(scores), lk.fits.fit_saturating(wild)
     x = np.linspace(-9, 9, 19)
     assert_allclose(with_wild(x), fitted(x), atol=0.1)
     p = np.array([with_wild.a, with_wild.b, with_wild.r, with_wild.s])
@@ -110,30 +110,30 @@ def test_one_wild_outlier_does_not_spoil_it():
 
 
 def test_bad_input():
-    with pytest.raises(lk.SeparationError):
-        lk.fit_saturating(lk.Scores([2.0, 3.0], [0.0, 1.0]))
-    with pytest.raises(lk.TooFewTrialsError):
-        lk.fit_saturating(lk.Scores([1.0], [0.0, 2.0]))
+    with pytest.raises(lk.errors.SeparationError):
+        lk.fits.fit_saturating(lk.Scores([2.0, 3.0], [0.0, 1.0]))
+    with pytest.raises(lk.errors.TooFewTrialsError):
+        lk.fits.fit_saturating(lk.Scores([1.0], [0.0, 2.0]))
     for options in ({"prior": 0.0}, {"max_passes": 0}):
         with pytest.raises(lk.InputError):
-            lk.fit_saturating(mislabeled(300), **options)
+            lk.fits.fit_saturating(mislabeled(300), **options)
 
 
 def test_reversed_scores_give_a_falling_map():
     scores = mislabeled(500)
     turned = lk.Scores(-scores.target, -scores.nontarget)
-    with pytest.warns(lk.ReversedScoresWarning):
-        falling = lk.fit_saturating(turned)
+    with pytest.warns(lk.errors.ReversedScoresWarning):
+        falling = lk.fits.fit_saturating(turned)
     x = np.linspace(-9, 9, 19)
-    assert_allclose(falling(-x), lk.fit_saturating(scores)(x), atol=1e-6)
+    assert_allclose(falling(-x), lk.fits.fit_saturating(scores)(x), atol=1e-6)
 
 
 def test_a_step_is_said_to_be_one():
     scores = lk.Scores([-1.0, 2.0, 2.5, 3.0] * 5, [-3.0, -2.0, -1.5, 0.0, 4.0] * 5)
-    with pytest.warns(lk.ShapeWarning):
-        lk.fit_saturating(scores)
+    with pytest.warns(lk.errors.ShapeWarning):
+        lk.fits.fit_saturating(scores)
     clean = mislabeled()
     heavy = lk.Scores(np.sinh(clean.target), np.sinh(clean.nontarget))
-    with pytest.warns(lk.ShapeWarning):
-        fitted = lk.fit_saturating(heavy, max_passes=2)
+    with pytest.warns(lk.errors.ShapeWarning):
+        fitted = lk.fits.fit_saturating(heavy, max_passes=2)
     assert not fitted.details["converged"]

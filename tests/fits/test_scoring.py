@@ -17,7 +17,7 @@ PRIOR = 0.2
 
 def scored(trials, folds, name, prior=PRIOR):
     crossed = lk.cross_calibrate(trials, method=name, groups=folds.groups or None, folds=folds.n)
-    whole = lk.bound_fixed(getattr(lk, f"fit_{name}")(trials), -np.inf, np.inf)
+    whole = lk.maps.bound_fixed(getattr(lk.fits, f"fit_{name}")(trials), -np.inf, np.inf)
     wide = trials.with_columns(*folds.columns)
     return MethodLoss.from_source(wide, [folds], [crossed.maps], whole, prior), crossed
 
@@ -39,7 +39,7 @@ def test_correction_for_smaller_training_sets_against_a_loop(groups):
     wide = trials.with_columns(*folds.columns).scores()
     codes = np.empty(len(scores), dtype=int)
     codes[is_target], codes[~is_target] = folds.of(wide)
-    plain, correction = 0.0, losses(lk.fit_gaussian(trials)(scores), is_target, PRIOR).sum()
+    plain, correction = 0.0, losses(lk.fits.fit_gaussian(trials)(scores), is_target, PRIOR).sum()
     for (f, g), fitted in crossed.maps.items():
         each, used = losses(fitted(scores), is_target, PRIOR), codes == 4 * f + g
         plain += each[used].sum()
@@ -94,7 +94,7 @@ def test_corrected_loss_is_that_of_new_trials_where_plain_cross_validation_is_to
     for _ in range(250):
         scores = lk.Scores(rng.normal(2.0, 1.5, 60), rng.normal(0.0, 1.0, 120))
         result, _ = scored(scores, make_folds(scores, None, 2), "gaussian", prior=0.5)
-        base, whole = true_cllr(scores), lk.cllr(lk.fit_gaussian(scores).on(population))
+        base, whole = true_cllr(scores), lk.cllr(lk.fits.fit_gaussian(scores).on(population))
         found.append((result.crossed - base, result.cllr - base, whole - true_cllr(population)))
     plain, corrected, truth = np.array(found).T
     assert (plain - truth).mean() > 3 * (plain - truth).std() / np.sqrt(250)

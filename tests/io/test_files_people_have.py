@@ -186,9 +186,9 @@ MISSING = {
 
 def test_missing_scores_are_dropped_with_a_count(tmp_path, monkeypatch):
     path = written(tmp_path, MISSING)
-    with pytest.raises(lk.FileFormatError, match="line 4"):
+    with pytest.raises(lk.errors.FileFormatError, match="line 4"):
         lk.read_trials(path)
-    with pytest.warns(lk.MissingScoresWarning, match="5 of 9 trials"):
+    with pytest.warns(lk.errors.MissingScoresWarning, match="5 of 9 trials"):
         scores = lk.read_trials(path, missing_scores="drop").scores()
     assert_array_equal(scores.target, TARGET)
     assert_array_equal(scores.nontarget, NONTARGET)
@@ -203,7 +203,7 @@ def test_missing_scores_of_several_systems_are_dropped_together(tmp_path):
     for name, scores in {"one.csv": ["1", "", "0", "2"], "two.csv": ["1", "0", "nan", "2"]}.items():
         lines = [f"{e},{t},{s},{k}" for (e, t, k), s in zip(rows, scores, strict=True)]
         (tmp_path / name).write_text("\n".join(["enroll,test,score,label", *lines]) + "\n")
-    with pytest.warns(lk.MissingScoresWarning, match="2 of 4"):
+    with pytest.warns(lk.errors.MissingScoresWarning, match="2 of 4"):
         trials = opening.open_trials(
             [tmp_path / "one.csv", tmp_path / "two.csv"],
             Reading(missing_scores="drop", ids=("enroll", "test")),
@@ -213,7 +213,7 @@ def test_missing_scores_of_several_systems_are_dropped_together(tmp_path):
 
 def test_apply_and_convert_leave_out_trials_without_a_score_on_request(tmp_path):
     path = written(tmp_path, MISSING)
-    lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
     for words in (
         ["convert", path, tmp_path / "out.csv"],
         ["apply", tmp_path / "cal.json", path, "-o", tmp_path / "out.csv", "--outside", "warn"],
@@ -233,7 +233,7 @@ def test_what_may_mean_two_things_is_refused(tmp_path):
         "a b 1 0\nc d 0 1\n",
         "filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n",
     ):
-        with pytest.raises(lk.FileFormatError):
+        with pytest.raises(lk.errors.FileFormatError):
             lk.read_trials(written(tmp_path, {"s.csv": content}))
     pl.DataFrame({"score": [1.0, 0.0], "label": [1, 0]}).write_parquet(tmp_path / "s.parquet")
     for option, value in (("--columns", "a,b"), ("--decimal", ","), ("--encoding", "latin-1")):
@@ -251,9 +251,9 @@ def test_decimal_commas_of_other_columns_are_numbers_too_and_ids_stay(tmp_path):
 
 def test_text_that_is_not_utf8_is_refused_and_names_the_option(tmp_path):
     path = written(tmp_path, {"s.csv": "name,score,label\nMüller,1,1\nx,0,0\n".encode("latin-1")})
-    with pytest.raises(lk.FileFormatError, match=r"line 2.*--encoding"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"line 2.*--encoding"):
         lk.read_trials(path)
-    with pytest.raises(lk.FileFormatError, match="line 2"):
+    with pytest.raises(lk.errors.FileFormatError, match="line 2"):
         lk.read_trials(path, encoding="ascii")
 
 
@@ -295,7 +295,7 @@ def test_columns_of_every_numeric_type(tmp_path, monkeypatch, kind, ending):
         lk.Scores(-expected.target, -expected.nontarget)
     )
     assert lk.cllr(lk.scan_trials(path)) == lk.cllr(expected)
-    lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
     code, _, err = run("apply", tmp_path / "cal.json", path, "-o", tmp_path / "out.parquet")
     assert code == 0, err
     assert pl.read_parquet(tmp_path / "out.parquet")["llr"].to_list() == [
@@ -306,7 +306,7 @@ def test_columns_of_every_numeric_type(tmp_path, monkeypatch, kind, ending):
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
 def test_scores_that_are_text_become_numbers_in_every_format(tmp_path, ending):
     pl.DataFrame({"score": ["1.5", "-2", "0.25"], "label": [1, 0, 1]}).write_parquet(tmp_path / "s.parquet")
-    lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
     out = tmp_path / f"out.{ending}"
     for words in (
         ["convert", tmp_path / "s.parquet", out],

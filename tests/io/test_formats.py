@@ -14,7 +14,7 @@ from llrkit.io.write import WRITE_FORMATS, write_table
 
 
 def percent(trials):
-    return 100 * lk.eer_roc(trials)
+    return 100 * lk.metrics.eer_roc(trials)
 
 
 # (file, options, EER in percent as printed in the README of its set, digits printed)
@@ -60,7 +60,9 @@ def test_equal_error_rate_against_the_printed_one(shared, name, options, printed
      ("dev", "asv_ecapa", "spoof", 20.28), ("eval", "asv_ecapa", "spoof", 30.75)],
 )  # fmt: skip
 def test_tandem_classes_against_the_printed_rates(shared, part, score, other, printed):
-    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof' both count as non-target"):
+    with pytest.warns(
+        lk.errors.PooledClassesWarning, match="'nontarget' and 'spoof' both count as non-target"
+    ):
         trials = lk.read_trials(shared / f"data/asvspoof2019_la/tandem_{part}.tsv.gz", score=score)
     rows = trials.table.filter(pl.col("label").is_in(["target", other]))
     assert_allclose(percent(lk.Trials(rows, score=score)), printed, rtol=0, atol=0.0051)
@@ -100,7 +102,7 @@ def test_raw_asvspoof_files(shared, name, kind, targets):
 
 def test_sasv_labels_are_target_nontarget_and_spoof(shared):
     path = shared / "data/asvspoof2019_la/raw_samples/sasv_dev_scores_label_head.csv"
-    with pytest.warns(lk.PooledClassesWarning):
+    with pytest.warns(lk.errors.PooledClassesWarning):
         trials = lk.read_trials(path, score="asv_score")
     counts = dict(trials.table["sasv_label"].value_counts().iter_rows())
     assert counts == {"target": 560, "nontarget": 1232, "spoof": 207}
@@ -184,10 +186,7 @@ def test_layouts_are_recognized(tmp_path, name):
             "nist",
         ),
         # SRE10, as Kaldi's egs/sre10 (make_sre_2010_test.pl) reads coreext-coreext.trialkey.csv
-        (
-            "m1,s1,a,target,Y,N,N,N,N,Y,N,N,N,N\nm1,s2,a,nontarget,N,N,N,N,N,N,N,N,N,N\n",
-            "nist",
-        ),
+        ("m1,s1,a,target,Y,N,N,N,N,Y,N,N,N,N\nm1,s2,a,nontarget,N,N,N,N,N,N,N,N,N,N\n", "nist"),
         # SRE18: the columns by which sre18_submission_scorer.py of NIST partitions trials
         (
             "modelid\tsegmentid\tside\ttargettype\tnum_enroll_segs\tphone_num_match\tgender\tsource_type\t"
@@ -225,7 +224,7 @@ def test_asvspoof_2019_scores_name_attacks_in_any_order(tmp_path, attacks):
     (tmp_path / "s").write_text(
         f"{attacks[0]} spoof 1.5\nbonafide target 7\n{attacks[1]} spoof 0.5\nbonafide nontarget -2\n"
     )
-    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof' both"):
+    with pytest.warns(lk.errors.PooledClassesWarning, match="'nontarget' and 'spoof' both"):
         trials = lk.read_trials(tmp_path / "s")
     assert trials.columns == ["cm_label", "label", "score"]
     assert_array_equal(trials.is_target, [False, True, False, False])
@@ -268,7 +267,7 @@ def test_the_known_non_targets_of_sre12_are_labels_and_channels_may_be_capitals(
     (tmp_path / "s.tsv").write_text(
         "modelid\tsegmentid\tside\tLLR\n" + "".join(f"m{i}\ts1\ta\t{i}\n" for i in range(4))
     )
-    with pytest.warns(lk.PooledClassesWarning, match="'known_nontarget' and 'unknown_nontarget' both"):
+    with pytest.warns(lk.errors.PooledClassesWarning, match="'known_nontarget' and 'unknown_nontarget' both"):
         trials = lk.read_trials(tmp_path / "s.tsv", key=tmp_path / "k.csv")
     assert_array_equal(trials.is_target, [True, False, False, True])
     assert trials.table["c1"].to_list() == ["Y"] * 4
@@ -278,7 +277,7 @@ def test_a_damaged_first_trial_of_an_sre12_key_is_no_header(tmp_path):
     rest = "m1,s2,a,nontarget,M,Y,N,N,N,N\nm2,s2,a,target,M,Y,N,N,N,N\n"
     for first in ("m1,s1,a,target,M,Y,N,N,N", "m1,s1,a,target,M,Y,N,N,N,Z", "m,s,c,t,x,1,2,3,4,5,6"):
         (tmp_path / "k.csv").write_text(f"{first}\n{rest}")
-        with pytest.raises(lk.FileFormatError, match="line 1"):
+        with pytest.raises(lk.errors.FileFormatError, match="line 1"):
             read_table(tmp_path / "k.csv")
 
 
@@ -368,7 +367,7 @@ def test_a_directory_and_a_glob_are_read_as_one_table(tmp_path):
     for path in (tmp_path, str(tmp_path / "part*.parquet")):
         assert_array_equal(lk.read_trials(path).score_array, trials.score_array)
     trials.table.drop("label").write_parquet(tmp_path / "part9.parquet")
-    with pytest.raises(lk.FileFormatError, match=r"part9.parquet: columns"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"part9.parquet: columns"):
         lk.read_trials(tmp_path)
 
 
@@ -396,7 +395,7 @@ def test_a_format_that_is_insisted_on_refuses_others(tmp_path, need):
     for kind in NAMES:
         with pytest.raises(lk.LlrkitError, match=r"s[:,]"):
             lk.read_trials(tmp_path / "s", format=kind)
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         lk.read_trials(tmp_path / "s", format="word")
 
 

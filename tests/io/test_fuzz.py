@@ -140,5 +140,5 @@ def zip_bomb() -> bytes:
 )
 def test_bombs_are_refused(tmp_path, name, make):
     (tmp_path / name).write_bytes(make())
-    with pytest.raises(lk.FileFormatError, match="unpacks to more than"):
+    with pytest.raises(lk.errors.FileFormatError, match="unpacks to more than"):
         lk.read_trials(tmp_path / name)

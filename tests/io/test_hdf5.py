@@ -62,7 +62,7 @@ def test_an_array_that_the_file_cannot_hold_is_not_made(tmp_path, need, name):
     with h5py.File(tmp_path / "k.h5", "a") as archive:  # nothing is stored of what was never written
         shape = (10**12,) if name.startswith("ID") else (10**6, 10**6)
         archive.create_dataset(name, shape, "S4" if name.startswith("ID") else np.int8, chunks=True)
-    with pytest.raises(lk.FileFormatError, match=rf"k\.h5: /{name} "):
+    with pytest.raises(lk.errors.FileFormatError, match=rf"k\.h5: /{name} "):
         read_table(tmp_path / "k.h5")
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_leads_to_another_file_is_refused_before_that_is_opened(tmp_
         assert_array_equal(archive["ID/row_ids"] if kind == "group" else archive["scores"],
                            MODELS if kind == "group" else VALUES)  # fmt: skip
     for there in (True, False):
-        with pytest.raises(lk.FileFormatError, match=rf"s\.h5: /{name} is "):
+        with pytest.raises(lk.errors.FileFormatError, match=rf"s\.h5: /{name} is "):
             read_table(file)
         if there:
             other.unlink()
@@ -114,7 +114,7 @@ def test_quality_measures_in_another_file_are_refused(tmp_path, need):
     write_hdf5(h5py, tmp_path / "other.h5", {"values": np.ones((1, 2))})
     link = h5py.ExternalLink(str(tmp_path / "other.h5"), "values")
     write_hdf5(h5py, tmp_path / "q.h5", {"ids": SEGMENTS[:2], "values": link})
-    with pytest.raises(lk.FileFormatError, match=r"q\.h5: /values is "):
+    with pytest.raises(lk.errors.FileFormatError, match=r"q\.h5: /values is "):
         lk.read_trials(tmp_path / "s", quality=tmp_path / "q.h5")
 
 
@@ -122,7 +122,7 @@ def test_an_index_of_trials_is_no_key(tmp_path, need):
     index = {"trial_mask": np.int8(MASK != 0), "modelset": MODELS, "segset": SEGMENTS}  # SIDEKIT's Ndx
     write_hdf5(need("h5py"), tmp_path / "s.h5", HDF5["sidekit"][0])
     write_hdf5(need("h5py"), tmp_path / "n.h5", index)
-    with pytest.raises(lk.FileFormatError, match=r"n\.h5: a key without labels"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"n\.h5: a key without labels"):
         lk.read_trials(tmp_path / "s.h5", key=tmp_path / "n.h5")
 
 
@@ -134,7 +134,7 @@ def test_an_index_of_trials_is_no_key(tmp_path, need):
 def test_broken_keys_in_hdf5_are_refused(tmp_path, need, change):
     content = {**HDF5["bosaris, old key"][1], **change}
     write_hdf5(need("h5py"), tmp_path / "k.h5", {k: v for k, v in content.items() if v is not None})
-    with pytest.raises(lk.FileFormatError, match=r"k\.h5"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"k\.h5"):
         read_table(tmp_path / "k.h5")
 
 
@@ -166,7 +166,7 @@ def test_bosaris_files_have_the_published_layout(tmp_path, need):
 def test_a_missing_hdf5_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "s.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(lk.MissingPackageError):
+    with pytest.raises(lk.errors.MissingPackageError):
         lk.read_trials(tmp_path / "s.h5")
 
 
@@ -188,18 +188,18 @@ def test_quality_measures_of_segments_become_columns(tmp_path, need, form):
     assert not any(name.startswith("enroll_") for name in trials.columns)  # no model is in the file
     if form == "bosaris":
         assert_array_equal(trials.table["test_quality_2"], [8.0, 7.0, 7.0])
-        with pytest.raises(lk.FileFormatError):
+        with pytest.raises(lk.errors.FileFormatError):
             lk.read_trials(quality)
     else:
         quality.write_text("segment,seconds\ns1,30\n")
-        with pytest.raises(lk.FileFormatError, match="s, line 2"):
+        with pytest.raises(lk.errors.FileFormatError, match="s, line 2"):
             lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
-        with pytest.warns(lk.LeftOutWarning, match="2 of 3"):
+        with pytest.warns(lk.errors.LeftOutWarning, match="2 of 3"):
             kept = lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality, missing="drop")
         assert len(kept) == 1
         quality.write_text("segment,seconds\nzz,30\n")
         with pytest.raises(lk.InputError):
             lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
         quality.write_text("segment,seconds\ns1,long\n")
-        with pytest.raises(lk.FileFormatError, match="q, line 2, column 'seconds'"):
+        with pytest.raises(lk.errors.FileFormatError, match="q, line 2, column 'seconds'"):
             lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)

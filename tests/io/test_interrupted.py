@@ -96,7 +96,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, need, name):
         }
     )
     table.write_parquet(tmp_path / "big.parquet")
-    lk.AffineMap(a=2.0, b=1.0).save(tmp_path / "map.json")
+    lk.maps.AffineMap(a=2.0, b=1.0).save(tmp_path / "map.json")
     (tmp_path / "out").mkdir()
     done = subprocess.run(
         [sys.executable, "-m", "llrkit", *COMMANDS[name]], capture_output=True, text=True, cwd=tmp_path,

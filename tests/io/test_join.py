@@ -48,28 +48,28 @@ def test_ids_with_other_names_and_types_are_joined_by_their_role(tmp_path):
 def test_a_trial_that_one_file_lacks(pair):
     scores, key, rows = pair
     append(scores, "m9 s1 4\nm9 s2 5\n")
-    with pytest.raises(lk.FileFormatError, match="lines 37, 38"):
+    with pytest.raises(lk.errors.FileFormatError, match="lines 37, 38"):
         lk.read_trials(scores, key=key)
-    with pytest.warns(lk.LeftOutWarning, match="2 of 38"):
+    with pytest.warns(lk.errors.LeftOutWarning, match="2 of 38"):
         dropped = lk.read_trials(scores, key=key, missing="drop")
     assert_array_equal(dropped.score_array, [x for _, _, x in rows])
     append(key, "".join(f"m8 t{i} imp\n" for i in range(7)))
     append(key, "m9 s1 imp\nm9 s2 imp\n")
-    with pytest.raises(lk.FileFormatError, match=r"7 trials.*lines 37, 38"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"7 trials.*lines 37, 38"):
         lk.read_trials(scores, key=key)
-    with pytest.warns(lk.LeftOutWarning):
+    with pytest.warns(lk.errors.LeftOutWarning):
         assert len(lk.read_trials(scores, key=key, missing="drop")) == 38
 
 
 def test_a_score_that_occurs_twice(pair):
     scores, key, rows = pair
     append(scores, f"{rows[0][0]} {rows[0][1]} 77\n")
-    with pytest.raises(lk.FileFormatError, match="line 37"):
+    with pytest.raises(lk.errors.FileFormatError, match="line 37"):
         lk.read_trials(scores, key=key)
     kept = lk.read_trials(scores, key=key, duplicates="keep")
     assert kept.score_array[-1] == 77
     assert kept.is_target[-1] == kept.is_target[0]
-    with pytest.warns(lk.LeftOutWarning, match="1 of 37"):
+    with pytest.warns(lk.errors.LeftOutWarning, match="1 of 37"):
         dropped = lk.read_trials(scores, key=key, duplicates="drop")
     assert_array_equal(dropped.score_array, [x for _, _, x in rows])
 
@@ -78,7 +78,7 @@ def test_a_score_that_occurs_twice(pair):
 def test_a_key_that_occurs_twice(pair, policy):
     scores, key, rows = pair
     append(key, "m0 s0 target\n")
-    with pytest.raises(lk.FileFormatError, match="m0 s0"):
+    with pytest.raises(lk.errors.FileFormatError, match="m0 s0"):
         lk.read_trials(scores, key=key)
     assert len(lk.read_trials(scores, key=key, duplicates=policy)) == len(rows)
 
@@ -87,9 +87,9 @@ def test_a_table_with_its_own_labels_may_repeat_trials(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("model,test,score,label\na,x,1,1\nb,x,0,0\na,x,2,1\n")
     assert len(lk.read_trials(path)) == len(lk.read_trials(path, duplicates="keep")) == 3
-    with pytest.warns(lk.LeftOutWarning, match="1 of 3"):
+    with pytest.warns(lk.errors.LeftOutWarning, match="1 of 3"):
         assert_array_equal(lk.read_trials(path, duplicates="drop").score_array, [1.0, 0.0])
-    with pytest.raises(lk.FileFormatError, match="line 4"):
+    with pytest.raises(lk.errors.FileFormatError, match="line 4"):
         lk.read_trials(path, duplicates="error")
 
 
@@ -101,22 +101,22 @@ def test_labels_beside_the_scores_must_agree_with_the_key(tmp_path):
     assert_array_equal(trials.is_target, [True, False, True])
     assert trials.columns == ["model", "test", "score", "label"]
     key.write_text("model,test,label\nc,x,target\na,x,target\nb,x,target\n")
-    with pytest.raises(lk.FileFormatError, match=r"s\.csv, line 3"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"s\.csv, line 3"):
         lk.read_trials(scores, key)
 
 
 def test_options_that_change_labels_and_scores(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("score,label\n1,ja\n2,nee\n3,misschien\n")
-    with pytest.raises(lk.LabelError, match=r"line 2.*--positive"):
+    with pytest.raises(lk.errors.LabelError, match=r"line 2.*--positive"):
         lk.read_trials(path)
     assert_array_equal(lk.read_trials(path, positive="JA").is_target, [True, False, False])
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         lk.read_trials(path, positive="si")
     read = lk.read_trials(path, positive="ja", distance=True, log10=True)
     assert_array_equal(read.score_array, -np.log(10) * np.array([1.0, 2, 3]))
     for wrong in ({"missing": "keep"}, {"duplicates": "first"}):
-        with pytest.raises(lk.UnknownNameError):
+        with pytest.raises(lk.errors.UnknownNameError):
             lk.read_trials(path, **wrong)
 
 
@@ -125,5 +125,5 @@ def test_columns_of_a_file_without_header_can_be_named(tmp_path):
     path.write_text("x;1;a;0.5\ny;0;b;-0.5\n")
     trials = lk.read_trials(path, columns=["test", "label", "model", "score"])
     assert_array_equal(trials.scores().target, [0.5])
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         lk.read_trials(path, columns=["score", "label"])

@@ -59,7 +59,7 @@ def test_a_report_says_it_without_folders(files, tmp_path):
 
 def test_files_without_a_trial_in_common_are_an_error(files, tmp_path):
     (tmp_path / "key.csv").write_text("enroll,test,label\nx,y,target\n")
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         lk.read_trials("scores.csv", key="key.csv", missing="drop")
 
 
@@ -68,7 +68,7 @@ def test_trials_without_quality_measures_are_counted(files, tmp_path):
     (tmp_path / "t.csv").write_text(
         "enroll,test,score,label\n" + "".join(f"{e},{t},{s},{k}\n" for e, t, s, k in LINES)
     )
-    with pytest.warns(lk.LeftOutWarning, match="2 of 40"):
+    with pytest.warns(lk.errors.LeftOutWarning, match="2 of 40"):
         assert len(lk.read_trials("t.csv", quality="q.csv", missing="drop")) == 38
 
 

@@ -103,5 +103,5 @@ def test_pieces_are_all_of_the_text_and_know_their_lines(tmp_path, monkeypatch):
 def test_a_text_without_rows_is_a_table_without_rows(tmp_path):
     (tmp_path / "t.csv").write_text("score,label\n")
     assert read_table(tmp_path / "t.csv").table.height == 0
-    with pytest.raises(lk.EmptyClassError):
+    with pytest.raises(lk.errors.EmptyClassError):
         lk.eer(lk.scan_trials(tmp_path / "t.csv"))

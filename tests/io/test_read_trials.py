@@ -103,14 +103,14 @@ def test_broken_and_missing_files_are_named(tmp_path):
     (tmp_path / "empty").mkdir()
     for missing in (tmp_path / "nothing.csv", tmp_path / "empty", tmp_path / "*.tsv"):
         for read in (lk.read_trials, lk.scan_trials):
-            with pytest.raises(lk.FileFormatError):
+            with pytest.raises(lk.errors.FileFormatError):
                 read(missing)
 
 
 def test_npz_with_pickles_is_refused_and_nothing_runs(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, score=np.array([1.0, "two"], dtype=object), label=np.array([0, 1]))
-    with pytest.raises(lk.FileFormatError, match="without pickles"):
+    with pytest.raises(lk.errors.FileFormatError, match="without pickles"):
         lk.read_trials(path)
     for arrays in (
         {"score": [1.0, 2.0]},
@@ -119,5 +119,5 @@ def test_npz_with_pickles_is_refused_and_nothing_runs(tmp_path):
         {"score": [[1.0, 2.0]], "label": [1]},
     ):
         np.savez(path, **arrays)
-        with pytest.raises(lk.FileFormatError):
+        with pytest.raises(lk.errors.FileFormatError):
             lk.read_trials(path)

@@ -14,7 +14,7 @@ from llrkit.core.groups import JoinedNumbers
 from llrkit.fits.folds import crossed_source, training_source
 from llrkit.maps.bounds import count_sources
 
-LINE = lk.AffineMap(a=1.0, b=0.0, method="line")
+LINE = lk.maps.AffineMap(a=1.0, b=0.0, method="line")
 SIDES = ("left", "right")
 
 
@@ -33,7 +33,7 @@ def test_counts_against_brute_force(names, n):
     counts = count_sources(trials, SIDES)
     assert (counts.n_target, counts.n_nontarget) == expected
     assert (counts.target, counts.nontarget, counts.exact) == ("speakers", "pairs", True)
-    bounded = lk.bound_sources(LINE, trials, speakers=SIDES)
+    bounded = lk.maps.bound_sources(LINE, trials, speakers=SIDES)
     assert_allclose([bounded.low, bounded.high], [-math.log(1 + expected[0]), math.log(1 + expected[1])])
 
 
@@ -45,11 +45,11 @@ def test_all_pairs_of_speakers_against_theory():
 @pytest.mark.parametrize("speakers", [None, "left", SIDES])
 def test_same_counts_from_pieces_and_files(speakers, tmp_path):
     trials = sample(n_speakers=9, names=True)
-    expected = lk.bound_sources(LINE, trials, speakers=speakers)
+    expected = lk.maps.bound_sources(LINE, trials, speakers=speakers)
     pieces = Pieces(trials.with_columns(*SIDES).scores())
     trials.table.write_parquet(tmp_path / "trials.parquet", row_group_size=37)
     for source in (pieces, lk.scan_trials(tmp_path / "trials.parquet")):
-        bounded = lk.bound_sources(LINE, source, speakers=speakers)
+        bounded = lk.maps.bound_sources(LINE, source, speakers=speakers)
         assert bounded.details == expected.details
     assert len(pieces.passes) == expected.details["passes"]
 
@@ -106,9 +106,9 @@ def test_models_and_segments_stand_for_the_speakers_they_share():
 
 def test_weights_count_for_trials_and_not_for_speakers():
     columns = {"who": (["a", "b"], ["c", "d", "e"]), "times": ([1.5, 3], [1, 1, 0])}
-    weighed = lk.weigh(lk.Scores([1.0, 2.0], [0.0, -1.0, -2.0], columns), "times")
+    weighed = lk.scores.weigh(lk.Scores([1.0, 2.0], [0.0, -1.0, -2.0], columns), "times")
     assert (count_sources(weighed).n_target, count_sources(weighed).n_nontarget) == (4.5, 2)
-    assert_allclose(lk.bound_sources(LINE, weighed).low, -math.log(5.5))
+    assert_allclose(lk.maps.bound_sources(LINE, weighed).low, -math.log(5.5))
     counts = count_sources(weighed, "who")
     assert (counts.n_target, counts.n_nontarget) == (2, 2)  # a trial that does not count shows nobody
 
@@ -120,7 +120,7 @@ def test_too_many_pairs_are_estimated_and_said():
     trials = lk.Trials(
         {"score": np.where(one == two, 2.0, -2.0), "label": one == two, "one": one, "two": two}
     )
-    bounded = lk.bound_sources(LINE, trials, speakers=("one", "two"))
+    bounded = lk.maps.bound_sources(LINE, trials, speakers=("one", "two"))
     assert not bounded.details["exact"]
     assert_allclose(bounded.details["n_nontarget_sources"], pairs, rtol=4 / math.sqrt(1 << 20))
     assert_allclose(bounded.high, math.log(pairs + 1), atol=0.005)
@@ -140,23 +140,23 @@ def test_joined_numbers_against_brute_force():
 def test_bad_input_of_sources():
     scores = lk.Scores([1.0], [0.0], {"who": (["a"], [None])})
     for bound in ("", "tight", "sources:3", None):
-        with pytest.raises(lk.UnknownNameError):
-            lk.bound_map(LINE, scores, bound)
+        with pytest.raises(lk.errors.UnknownNameError):
+            lk.maps.bound_map(LINE, scores, bound)
     for limits in ("", "1", "a,b", "1,2", "nan,1"):
         with pytest.raises(lk.InputError):
-            lk.bound_map(LINE, scores, f"fixed:{limits}")
+            lk.maps.bound_map(LINE, scores, f"fixed:{limits}")
     with pytest.raises(lk.InputError):
-        lk.bound_map(LINE, scores, "elub", speakers=SIDES)  # which does not look at speakers
+        lk.maps.bound_map(LINE, scores, "elub", speakers=SIDES)  # which does not look at speakers
     with pytest.raises(lk.InputError):
-        lk.bound_sources(LINE, scores, speakers="who")
-    with pytest.raises(lk.UnknownNameError):
-        lk.bound_sources(LINE, scores, speakers="speaker")
+        lk.maps.bound_sources(LINE, scores, speakers="who")
+    with pytest.raises(lk.errors.UnknownNameError):
+        lk.maps.bound_sources(LINE, scores, speakers="speaker")
     for wrong in (
         {"source": scores, "speakers": ("a", "b", "c")}, {"source": scores, "n_sources": 3},
         {"source": 3, "speakers": "who"}, {"n_sources": (1, 2, 3)}, {"n_sources": (0, 5)},
     ):  # fmt: skip
         with pytest.raises(lk.InputError):
-            lk.bound_sources(LINE, **wrong)
+            lk.maps.bound_sources(LINE, **wrong)
 
 
 # bounds by name
@@ -174,15 +174,15 @@ def dev():
     ("bound", "same"),
     [
         ("none", lambda fitted, source: fitted),
-        ("elub", lk.bound_elub),
-        ("invariance", lk.bound_invariance),
-        ("sources", lk.bound_sources),
-        ("fixed:-1.5,2", lambda fitted, source: lk.bound_fixed(fitted, -1.5, 2.0)),
+        ("elub", lk.maps.bound_elub),
+        ("invariance", lk.maps.bound_invariance),
+        ("sources", lk.maps.bound_sources),
+        ("fixed:-1.5,2", lambda fitted, source: lk.maps.bound_fixed(fitted, -1.5, 2.0)),
     ],
 )
 def test_every_name_of_a_bound(bound, same, dev):
     fitted, new = lk.fit_cmlg(dev), np.linspace(-9, 12, 301)
-    bounded, expected = lk.bound_map(fitted, dev, bound), same(fitted, dev)
+    bounded, expected = lk.maps.bound_map(fitted, dev, bound), same(fitted, dev)
     assert_array_equal(bounded(new), expected(new))
     assert_array_equal(reloaded(bounded)(new), expected(new))
 
@@ -195,10 +195,10 @@ def test_gap_of_fused_systems_is_that_of_the_llrs():
     target, nontarget = [[0.0, 3.0], [3.0, 0.0], [2.0, 2.0]], [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]
     scores = lk.Scores(target, nontarget)
     fitted = lk.fit_fusion(scores, regularization=1)
-    bounded = lk.bound_map(fitted, scores)
+    bounded = lk.maps.bound_map(fitted, scores)
     llrs = fitted(scores)
     assert_allclose(bounded.details["gap"], [llrs.nontarget.max(), llrs.target.min()])
-    assert lk.class_gap(scores) is None
+    assert lk.maps.class_gap(scores) is None
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_gap_of_fused_systems_is_that_of_the_llrs():
     ],
 )
 def test_class_gap(target, nontarget, gap):
-    assert lk.class_gap(lk.Scores(target, nontarget)) == gap
-    assert lk.class_gap(Pieces(lk.Scores(target, nontarget))) == gap
+    assert lk.maps.class_gap(lk.Scores(target, nontarget)) == gap
+    assert lk.maps.class_gap(Pieces(lk.Scores(target, nontarget))) == gap
 
 
 # what bounds cost
@@ -230,7 +230,7 @@ def most_it_costs(n_target, n_nontarget):
 def test_a_bound_costs_no_more_than_its_counts_say(n):
     rng = np.random.default_rng(sum(n))
     scores = lk.Scores(rng.normal(9, 3, n[0]), rng.normal(-9, 3, n[1]))
-    bounded = lk.bound_map(LINE, scores)
+    bounded = lk.maps.bound_map(LINE, scores)
     assert lk.cllr(bounded.on(scores)) - lk.cllr(scores) <= most_it_costs(*n)
 
 
@@ -239,7 +239,7 @@ def crossed(trials, columns, **options):
     once = lk.cross_calibrate(trials, method="logistic", groups=columns)
     wide = trials.with_columns(*columns)
     maps = {
-        pair: lk.bound_map(fitted, training_source(wide, once.folds, pair), **options)
+        pair: lk.maps.bound_map(fitted, training_source(wide, once.folds, pair), **options)
         for pair, fitted in once.maps.items()
     }
     return lk.cllr(once.source), lk.cllr(crossed_source(trials, once.folds, maps)), maps.values()

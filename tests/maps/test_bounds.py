@@ -10,7 +10,7 @@ from pieces import Pieces, reloaded
 import llrkit as lk
 
 LN10 = math.log(10.0)
-LOG10 = lk.AffineMap(a=LN10, b=0.0, method="log10")
+LOG10 = lk.maps.AffineMap(a=LN10, b=0.0, method="log10")
 INF = math.inf
 
 SETS = {  # log10 LRs: targets, non-targets
@@ -42,7 +42,7 @@ def found(bounded):
     ],
 )  # fmt: skip
 def test_elub_against_lir(name, expected):
-    bounded = lk.bound_elub(LOG10, lk.Scores(*SETS[name]))
+    bounded = lk.maps.bound_elub(LOG10, lk.Scores(*SETS[name]))
     assert_allclose(10.0 ** np.array(found(bounded)), expected, atol=1e-7)
 
 
@@ -55,29 +55,31 @@ def test_elub_against_lir(name, expected):
     ],
 )  # fmt: skip
 def test_invariance_against_lir(name, expected):
-    assert_allclose(found(lk.bound_invariance(LOG10, lk.Scores(*SETS[name]))), expected, atol=1e-9)
+    assert_allclose(found(lk.maps.bound_invariance(LOG10, lk.Scores(*SETS[name]))), expected, atol=1e-9)
 
 
 def test_invariance_of_cartridge_cases_against_lir(shared):
     folder = shared / "data" / "nfi_cartridge_llr"
     scores = lk.Scores(np.loadtxt(folder / "LLR_KM.csv"), np.loadtxt(folder / "LLR_KNM.csv"))
-    bounded = lk.bound_invariance(LOG10, scores, thresholds=np.arange(-2, 3, 0.001))
+    bounded = lk.maps.bound_invariance(LOG10, scores, thresholds=np.arange(-2, 3, 0.001))
     assert_allclose(found(bounded), np.log10([0.1412538, 38.1944271]), atol=1e-7)
     # and near the same with the multiples of the step
-    assert_allclose(found(lk.bound_invariance(LOG10, scores)), np.log10([0.1412538, 38.1944271]), atol=1.5e-3)
+    assert_allclose(
+        found(lk.maps.bound_invariance(LOG10, scores)), np.log10([0.1412538, 38.1944271]), atol=1.5e-3
+    )
 
 
 def test_invariance_with_given_thresholds_against_lir():
     rng = np.random.RandomState(42)  # the printed value was made with it
     scores = lk.Scores(np.log10(np.exp(rng.normal(1, 1, 100))), np.log10(np.exp(rng.normal(0, 1, 1000))))
-    bounded = lk.bound_invariance(LOG10, scores, thresholds=np.arange(-2, 3, 0.001))
+    bounded = lk.maps.bound_invariance(LOG10, scores, thresholds=np.arange(-2, 3, 0.001))
     assert_allclose(found(bounded), np.log10([0.2382319, 2.7861212]), atol=1e-7)
 
 
 def test_invariance_when_only_the_first_threshold_fails():
     # above 0 nothing can be said: the bound is 0 and not, as by an index of -1, the last threshold
     scores = lk.Scores([2.0, 3.0], [-1.0, 2.5])
-    bounded = lk.bound_invariance(LOG10, scores, thresholds=[1.0])
+    bounded = lk.maps.bound_invariance(LOG10, scores, thresholds=[1.0])
     assert found(bounded)[1] == 0.0
 
 
@@ -101,16 +103,16 @@ def test_elub_against_brute_force():
     rng = np.random.default_rng(3)
     target, nontarget = rng.normal(1.5, 1.2, 60), rng.normal(-1.5, 1.2, 90)
     low, high = elub_by_hand(target, nontarget)
-    bounded = lk.bound_elub(LOG10, lk.Scores(target, nontarget))
+    bounded = lk.maps.bound_elub(LOG10, lk.Scores(target, nontarget))
     assert_allclose(found(bounded), (low, high), atol=1e-9)
     assert -math.log10(61) <= low < 0 < high <= math.log10(91)
 
 
 @pytest.mark.parametrize("n", [3, 30, 1000])
 def test_elub_of_separated_data_against_theory(n):
-    bounded = lk.bound_elub(LOG10, lk.Scores(np.full(n, 8.0), np.full(n, -8.0)))
+    bounded = lk.maps.bound_elub(LOG10, lk.Scores(np.full(n, 8.0), np.full(n, -8.0)))
     assert_allclose(found(bounded), (-math.log10(n), math.log10(n)), atol=0.0101)
-    more = lk.bound_elub(LOG10, lk.Scores(np.full(n, 8.0), np.full(n, -8.0)), misleading=2)
+    more = lk.maps.bound_elub(LOG10, lk.Scores(np.full(n, 8.0), np.full(n, -8.0)), misleading=2)
     assert more.high < bounded.high
 
 
@@ -119,9 +121,11 @@ def test_bounded_maps_clip_save_and_refuse_an_inverse():
     scores = lk.Scores(rng.normal(3, 1, 500), rng.normal(0, 1, 800))
     fitted, new = lk.fit_cmlg(scores), np.linspace(-9, 12, 301)
     made = [
-        lk.bound_elub(fitted, scores), lk.bound_invariance(fitted, scores), lk.bound_sources(fitted, 50),
-        lk.bound_fixed(fitted, -1.0, 2.5),
-    ]  # fmt: skip
+        lk.maps.bound_elub(fitted, scores),
+        lk.maps.bound_invariance(fitted, scores),
+        lk.maps.bound_sources(fitted, 50),
+        lk.maps.bound_fixed(fitted, -1.0, 2.5),
+    ]
     for bounded in made:
         assert_array_equal(bounded(new), np.clip(fitted(new), bounded.low, bounded.high))
         assert bounded(new).min() == bounded.low < -0.5
@@ -129,7 +133,7 @@ def test_bounded_maps_clip_save_and_refuse_an_inverse():
         assert_array_equal(reloaded(bounded)(new), bounded(new))
         assert bounded.provenance == fitted.provenance
         assert bounded.method.startswith("cmlg+")
-        with pytest.raises(lk.NotInvertibleError):
+        with pytest.raises(lk.errors.NotInvertibleError):
             _ = bounded.inverse
     assert_allclose([made[2].low, made[2].high], [-math.log(51), math.log(51)])
 
@@ -137,7 +141,7 @@ def test_bounded_maps_clip_save_and_refuse_an_inverse():
 def test_same_bounds_from_pieces():
     rng = np.random.default_rng(2)
     scores = lk.Scores(rng.normal(3, 1, 500), rng.normal(0, 1, 800))
-    for bound in (lk.bound_elub, lk.bound_invariance):
+    for bound in (lk.maps.bound_elub, lk.maps.bound_invariance):
         pieces = Pieces(scores)
         assert found(bound(LOG10, pieces)) == found(bound(LOG10, scores))
         assert len(pieces.passes) == 2
@@ -147,25 +151,25 @@ def test_bounds_do_not_change_when_scores_are_moved():
     rng = np.random.default_rng(2)
     scores = lk.Scores(rng.normal(3, 1, 500), rng.normal(0, 1, 800))
     other = lk.Scores(4 * scores.target - 2, 4 * scores.nontarget - 2)
-    for bound in (lk.bound_elub, lk.bound_invariance):
+    for bound in (lk.maps.bound_elub, lk.maps.bound_invariance):
         assert found(bound(lk.fit_cmlg(scores), scores)) == found(bound(lk.fit_cmlg(other), other))
     # classes and signs exchanged: the invariance bounds change places
     turned = lk.Scores(-scores.nontarget, -scores.target)
-    low, high = found(lk.bound_invariance(lk.fit_cmlg(scores), scores))
-    assert_allclose(found(lk.bound_invariance(lk.fit_cmlg(turned), turned)), (-high, -low), atol=1e-9)
+    low, high = found(lk.maps.bound_invariance(lk.fit_cmlg(scores), scores))
+    assert_allclose(found(lk.maps.bound_invariance(lk.fit_cmlg(turned), turned)), (-high, -low), atol=1e-9)
 
 
 def test_bad_input():
     scores = lk.Scores([1.0], [0.0])
     for low, high in ((1.0, 2.0), (-1.0, -0.5), (math.nan, 1.0), ("a", 1.0)):
         with pytest.raises(lk.InputError):
-            lk.bound_fixed(LOG10, low, high)
+            lk.maps.bound_fixed(LOG10, low, high)
     for n in (0, 1.5, "many"):
         with pytest.raises(lk.InputError):
-            lk.bound_sources(LOG10, n)
+            lk.maps.bound_sources(LOG10, n)
     for options in ({"misleading": 0}, {"step": 0.0}):
         with pytest.raises(lk.InputError):
-            lk.bound_elub(LOG10, scores, **options)
+            lk.maps.bound_elub(LOG10, scores, **options)
     for thresholds in ([], [1.0, 0.0], [0.0, INF], [[0.0]]):
         with pytest.raises(lk.InputError):
-            lk.bound_invariance(LOG10, scores, thresholds=thresholds)
+            lk.maps.bound_invariance(LOG10, scores, thresholds=thresholds)

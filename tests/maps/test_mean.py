@@ -17,7 +17,7 @@ def training(sign=1.0):
 
 
 def mean_of(*names, sign=1.0):
-    maps = {name: getattr(lk, f"fit_{name}")(training(sign)) for name in names}
+    maps = {name: getattr(lk.fits, f"fit_{name}")(training(sign)) for name in names}
     return MeanMap(maps=maps, weights=dict.fromkeys(names, 1 / len(names)), method="blend")
 
 
@@ -42,9 +42,9 @@ def test_inverse(names, sign):
 
 
 def test_no_inverse_where_maps_disagree():
-    up, down = lk.AffineMap(a=1.0, b=0.0), lk.AffineMap(a=-0.5, b=0.0)
+    up, down = lk.maps.AffineMap(a=1.0, b=0.0), lk.maps.AffineMap(a=-0.5, b=0.0)
     mean = MeanMap(maps={"up": up, "down": down}, weights={"up": 0.5, "down": 0.5})
-    with pytest.raises(lk.NotInvertibleError):
+    with pytest.raises(lk.errors.NotInvertibleError):
         _ = mean.inverse
     assert mean(2.0) == 0.5
     assert_array_equal(mean([-np.inf, np.inf]), [0.0, 0.0])
@@ -65,6 +65,6 @@ def test_the_mean_never_costs_more_than_its_maps_do_on_average(names):
     [{"one": 0.5, "two": 0.6}, {"one": 1.5, "two": -0.5}, {"one": 1.0}, {"one": 0.5, "two": "half"}],
 )
 def test_weights_that_make_no_mean_are_refused(weights):
-    line = lk.AffineMap(a=1.0, b=0.0)
+    line = lk.maps.AffineMap(a=1.0, b=0.0)
     with pytest.raises(lk.InputError):
         MeanMap(maps={"one": line, "two": line}, weights=weights)

@@ -64,12 +64,12 @@ def test_a_map_takes_what_its_training_file_held(files, similarity, name):
 def test_the_way_back_of_every_map_ends_at_what_the_file_held(files, name, method):
     trials = lk.read_trials(files / f"{name}.csv", **FLAGS[name])
     if method == "mean":
-        maps = {"line": lk.fit_cmlg(trials), "bent": lk.fit_saturating(trials)}
+        maps = {"line": lk.fit_cmlg(trials), "bent": lk.fits.fit_saturating(trials)}
         weights = {"line": 0.25, "bent": 0.75}
         fitted = MeanMap(maps=maps, weights=weights, reading=maps["line"].reading)
     else:
         options = {"monotone": True} if method in ("fit_gaussian", "fit_kde") else {}
-        fitted = getattr(lk, method)(trials, **options)
+        fitted = getattr(lk.fits, method)(trials, **options)
     held = np.array([-0.21, 0.05, 0.32]) * IN_FILE[name]
     back = fitted.inverse(fitted(held))
     assert_allclose(fitted(back), fitted(held), rtol=1e-6)
@@ -81,10 +81,10 @@ def test_python_warns_of_scores_outside_the_training_range_too(files, similarity
     """A cosine of 5.2 does not become an LLR in silence, whoever asks."""
     fitted = lk.fit_cmlg(lk.read_trials(files / "distance.csv", distance=True))
     low = (-similarity[0]).min()
-    with pytest.warns(lk.TrainingRangeWarning):
+    with pytest.warns(lk.errors.TrainingRangeWarning):
         extrapolated = fitted([0.1, -5.2])
     assert_allclose(extrapolated, fitted([0.1, -5.2], outside="ignore"), rtol=0)
-    with pytest.warns(lk.TrainingRangeWarning):
+    with pytest.warns(lk.errors.TrainingRangeWarning):
         assert_allclose(fitted(-5.2, outside="bound"), fitted(low), rtol=1e-12)
     with pytest.raises(lk.InputError):
         fitted([0.1, -5.2], outside="error")
@@ -94,8 +94,8 @@ def test_python_warns_of_scores_outside_the_training_range_too(files, similarity
 def test_the_map_of_every_method_can_be_bounded(method, similarity):
     dev = lk.Scores.from_labels(*similarity)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lk.ShapeWarning)
-        bounded = lk.bound_map(METHODS[method](dev), dev, "fixed:-0.5,0.25")
+        warnings.simplefilter("ignore", lk.errors.ShapeWarning)
+        bounded = lk.maps.bound_map(METHODS[method](dev), dev, "fixed:-0.5,0.25")
     assert (bounded.low, bounded.high) == (-0.5, 0.25)
     assert bounded.reading == bounded.map.reading is not None
     llrs = bounded(similarity[0])
@@ -226,7 +226,7 @@ def test_scores_outside_the_training_range_are_counted_refused_or_held(files, si
 def test_a_choice_among_methods_is_bounded_by_speakers_like_any_fit(tmp_path):
     trials, to = tmp_path / "t.csv", ("-o", tmp_path / "cal.json")
     sizes = ("--targets", "400", "--nontargets", "1600", "--seed", "5")
-    assert run("simulate", "gaussian", "--eer", "8%", *sizes, "-o", trials)[0] == 0
+    assert run("simulate", "scores", "--eer", "8%", *sizes, "-o", trials)[0] == 0
     for method in ("logistic", "best"):
         code, _, _ = run(
             "calibrate", trials, "--method", method, "--groups", "enroll_speaker,test_speaker", *to
@@ -244,9 +244,9 @@ def test_every_bound_of_the_command_line_is_obeyed(files, bound):
     assert run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")[0] == 0
     fitted = lk.load_map(files / "cal.json")
     if bound == "none":
-        assert isinstance(fitted, lk.AffineMap)
+        assert isinstance(fitted, lk.maps.AffineMap)
         return
-    wanted = lk.bound_map(fitted.map, lk.read_trials(files / "plain.csv"), bound)
+    wanted = lk.maps.bound_map(fitted.map, lk.read_trials(files / "plain.csv"), bound)
     assert_allclose([fitted.low, fitted.high], [wanted.low, wanted.high], rtol=1e-12)
     assert fitted([-99.0, 99.0]).tolist() == [fitted.low, fitted.high]
     code, _, _ = run("calibrate", files / "plain.csv", "--bound", "fixed:3,2", "-o", files / "no.json")

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 
-MAP = lk.AffineMap(a=2.0, b=-1.0)
+MAP = lk.maps.AffineMap(a=2.0, b=-1.0)
 SCORES = np.array([-3.0, 0.5, 1.0, 2.7975598, 2.798, 9.0])
 
 
@@ -40,7 +40,7 @@ def test_decisions_minimize_the_expected_cost(point):
 
 
 def test_a_decision_at_the_threshold_itself_accepts():
-    exact = lk.AffineMap(a=1.0, b=0.0)
+    exact = lk.maps.AffineMap(a=1.0, b=0.0)
     at = lk.OperatingPoint(0.1).threshold
     assert exact.decide([np.nextafter(at, -np.inf), at], 0.1).tolist() == [False, True]
 
@@ -60,7 +60,7 @@ def test_a_map_that_needs_columns_and_watches_its_range_does_so_here_too():
     rng = np.random.default_rng(0)
     scores = lk.Scores(rng.normal(1, 1, 100), rng.normal(-1, 1, 200))
     fitted = lk.fit_logistic(scores)
-    with pytest.warns(lk.TrainingRangeWarning):
+    with pytest.warns(lk.errors.TrainingRangeWarning):
         fitted.posteriors([50.0], 0.5)
     with pytest.raises(lk.InputError):
         fitted.decide([50.0], 0.5, outside="error")

@@ -110,11 +110,11 @@ def test_labels_as_people_spell_them():
 
 def test_other_labels_need_the_one_of_the_targets():
     ones_and_twos = np.where(LABELS, 2, 1)
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         lk.eer(VALUES, ones_and_twos)
     assert lk.eer(lk.Scores.from_labels(VALUES, ones_and_twos, positive=2)) == lk.eer(SOURCE)
     assert lk.eer((VALUES, LABELS)) == lk.eer(SOURCE)
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         lk.Scores.from_labels(VALUES, ones_and_twos, positive=3)
 
 
@@ -129,7 +129,7 @@ def test_labels_come_second_and_further_arguments_after_them():
 
 def test_functions_of_two_sources_take_pairs_of_arrays():
     pair = (VALUES, LABELS)
-    assert lk.hter(pair, dev=(-VALUES, ~LABELS)) == lk.hter(
+    assert lk.metrics.hter(pair, dev=(-VALUES, ~LABELS)) == lk.metrics.hter(
         SOURCE, dev=lk.Scores.from_labels(-VALUES, ~LABELS)
     )
     assert str(lk.compare(pair, pair, "cmlg")) == str(lk.compare(SOURCE, SOURCE, "cmlg"))
@@ -140,7 +140,7 @@ def test_functions_of_two_sources_take_pairs_of_arrays():
 def test_weights_count_trials():
     weights = RNG.integers(1, 4, len(VALUES))
     repeated = lk.Scores.from_labels(np.repeat(VALUES, weights), np.repeat(LABELS, weights))
-    weighted = lk.weigh(lk.Scores.from_labels(VALUES, LABELS, {"times": weights}), "times")
+    weighted = lk.scores.weigh(lk.Scores.from_labels(VALUES, LABELS, {"times": weights}), "times")
     assert lk.auc(weighted) == pytest.approx(lk.auc(repeated), abs=1e-12)
 
 
@@ -185,17 +185,13 @@ def test_meters_merge_travel_and_start_again():
     again.load_state_dict((first + second).state_dict())
     assert again.compute().to_dict() == whole
     again.reset()
-    with pytest.raises(lk.EmptyClassError):
+    with pytest.raises(lk.errors.EmptyClassError):
         again.compute()
 
 
 def test_a_meter_refuses_what_it_cannot_count():
     meter = lk.Meter()
-    for scores, labels in (
-        ([0.1, np.nan], [0, 1]),
-        ([0.1, 0.2], [0]),
-        (np.zeros((3, 2)), [0, 1, 1]),
-    ):
+    for scores, labels in (([0.1, np.nan], [0, 1]), ([0.1, 0.2], [0]), (np.zeros((3, 2)), [0, 1, 1])):
         with pytest.raises(lk.InputError):
             meter.update(scores, labels)
     assert len(meter) == 0
@@ -208,7 +204,7 @@ def test_no_order_of_trials_batches_or_merges_changes_a_bit(ci):
         rng = np.random.default_rng(n)
         labels = rng.random(n) < 0.3
         values = rng.normal(np.where(labels, 1.5, -1.5), 1.0).astype(np.float32 if n > 1000 else np.float64)
-        at_once = lk.evaluate(values, labels, [0.01], ci=ci).to_dict()
+        at_once = lk.evaluate(values, labels, points=[0.01], ci=ci).to_dict()
         for seed in range(1 if n > 1000 else 3):
             order = np.random.default_rng(seed).permutation(n)
             first, second = (lk.Meter([0.01], ci=ci) for _ in range(2))
@@ -235,7 +231,7 @@ def test_a_table_with_scores_and_labels_is_a_source(kind):
         SOURCE, point="sre08"
     )  # three numbers are no labels
     assert list(lk.evaluate(table, by="room").groups) == [0, 1]
-    assert lk.hter(table, dev=(VALUES, LABELS)) == lk.hter(SOURCE, dev=SOURCE)
+    assert lk.metrics.hter(table, dev=(VALUES, LABELS)) == lk.metrics.hter(SOURCE, dev=SOURCE)
     with pytest.raises(lk.InputError):
         lk.eer(TABLES[kind]({"cosine": VALUES, "label": LABELS}))
 
@@ -259,4 +255,4 @@ def test_maps_go_onto_arrays():
     assert lk.cllr(calibrate.on(pd.DataFrame({"score": VALUES, "label": LABELS}))) == expected
     with pytest.raises(lk.InputError):
         calibrate.on(VALUES)
-    assert lk.class_gap([2.0, 3.0, 0.0, 1.5], [1, 1, 0, 0]) == (1.5, 2.0)
+    assert lk.maps.class_gap([2.0, 3.0, 0.0, 1.5], [1, 1, 0, 0]) == (1.5, 2.0)

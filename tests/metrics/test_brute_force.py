@@ -26,7 +26,9 @@ finite_tied = st.sampled_from([-3.0, -1.0, -0.0, 0.0, 1.0, 2.0, 2.5])
 spread = st.floats(-50, 50, allow_nan=False)
 
 # any two sets of scores, also those the wrong way round
-pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning", "ignore::llrkit.ScaleWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::llrkit.errors.ReversedScoresWarning", "ignore::llrkit.errors.ScaleWarning"
+)
 
 
 def lists(values, most=12):
@@ -76,9 +78,11 @@ def test_order_metrics_against_brute_force(sets):
     target, nontarget = sets
     scores = lk.Scores.from_classes(target, nontarget)
     assert_allclose(lk.eer(scores), float(brute.eer(target, nontarget)), rtol=1e-13, atol=1e-15)
-    assert_allclose(lk.eer_roc(scores), float(brute.eer_roc(target, nontarget)), rtol=1e-13, atol=1e-15)
+    assert_allclose(
+        lk.metrics.eer_roc(scores), float(brute.eer_roc(target, nontarget)), rtol=1e-13, atol=1e-15
+    )
     assert_allclose(lk.auc(scores), float(brute.auc(target, nontarget)), rtol=1e-14)
-    assert_allclose(lk.prbep(scores), float(brute.prbep(target, nontarget)), rtol=1e-13, atol=1e-14)
+    assert_allclose(lk.metrics.prbep(scores), float(brute.prbep(target, nontarget)), rtol=1e-13, atol=1e-14)
 
 
 @SOME
@@ -134,7 +138,7 @@ def test_act_dcf_and_cllr_against_brute_force(sets):
 @given(SETS)
 def test_eer_threshold_against_brute_force(sets):
     target, nontarget = sets
-    assert lk.eer_threshold(lk.Scores.from_classes(target, nontarget)) == brute.eer_threshold(
+    assert lk.metrics.eer_threshold(lk.Scores.from_classes(target, nontarget)) == brute.eer_threshold(
         target, nontarget
     )
 
@@ -144,10 +148,12 @@ def test_eer_threshold_against_brute_force(sets):
 @given(SETS, SETS)
 def test_hter_against_brute_force(dev, sets):
     # the threshold is the library's own, tested above; the errors are counted here
-    threshold = lk.eer_threshold(lk.Scores.from_classes(*dev))
+    threshold = lk.metrics.eer_threshold(lk.Scores.from_classes(*dev))
     wanted = sum(brute.rates_at(*sets, threshold)) / 2
     assert_allclose(
-        lk.hter(lk.Scores.from_classes(*sets), dev=lk.Scores.from_classes(*dev)), float(wanted), rtol=1e-15
+        lk.metrics.hter(lk.Scores.from_classes(*sets), dev=lk.Scores.from_classes(*dev)),
+        float(wanted),
+        rtol=1e-15,
     )
 
 
@@ -283,4 +289,9 @@ def test_min_cllr_of_ties_against_hand_count():
 @pytest.mark.parametrize("at", [0.0, -7.5, INF, -INF])
 def test_one_target_and_one_nontarget_tied(at):
     scores = lk.Scores([at], [at])
-    assert (lk.min_cllr(scores), lk.eer(scores), lk.eer_roc(scores), lk.auc(scores)) == (1.0, 0.5, 0.5, 0.5)
+    assert (lk.min_cllr(scores), lk.eer(scores), lk.metrics.eer_roc(scores), lk.auc(scores)) == (
+        1.0,
+        0.5,
+        0.5,
+        0.5,
+    )

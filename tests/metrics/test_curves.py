@@ -182,7 +182,9 @@ def normal_quantiles(n):
 @pytest.mark.parametrize(("sd_target", "sd_nontarget"), [(1, 1), (2, 1), (1, 2), (0.7, 1.9)])
 def test_det_slope_of_gaussian_quantiles_against_closed_form(sd_target, sd_nontarget):
     x = normal_quantiles(20_000)
-    found = lk.det_slope(lk.Scores(1.2 * sd_target + sd_target * x, -1.2 * sd_nontarget + sd_nontarget * x))
+    found = lk.metrics.det_slope(
+        lk.Scores(1.2 * sd_target + sd_target * x, -1.2 * sd_nontarget + sd_nontarget * x)
+    )
     # probit Pmiss = (t - m_tar) / s_tar, probit Pfa = (m_non - t) / s_non
     assert_allclose(found.slope, -sd_nontarget / sd_target, rtol=2e-3)
     distance = (-1.2 * sd_nontarget - 1.2 * sd_target) / sd_target
@@ -191,8 +193,8 @@ def test_det_slope_of_gaussian_quantiles_against_closed_form(sd_target, sd_nonta
 
 def slopes_both_ways(target, nontarget):
     return (
-        lk.det_slope(lk.Scores(target, nontarget)).slope,
-        lk.det_slope(lk.Scores(-np.asarray(nontarget), -np.asarray(target))).slope,
+        lk.metrics.det_slope(lk.Scores(target, nontarget)).slope,
+        lk.metrics.det_slope(lk.Scores(-np.asarray(nontarget), -np.asarray(target))).slope,
     )
 
 
@@ -224,7 +226,7 @@ def test_det_slope_of_a_flat_det_is_not_made_of_rounding():
 
 def test_det_slope_of_separated_classes_is_nan():
     for target, nontarget in (([2.0, 3.0], [0.0, 1.0]), ([0.0], [1.0]), ([np.inf], [-np.inf])):
-        found = lk.det_slope(lk.Scores(target, nontarget))
+        found = lk.metrics.det_slope(lk.Scores(target, nontarget))
         assert math.isnan(found.slope)
         assert math.isnan(found.intercept)
 
@@ -234,7 +236,7 @@ def test_the_reference_of_the_cross_entropy_curve_has_its_digits_at_any_log_odds
     with mpmath.workdps(700):  # 1 - p is e^-700
         priors = [1 / (1 + mpmath.exp(-mpmath.mpf(z))) for z in odds]
         wanted = [float(-p * mpmath.log(p, 2) - (1 - p) * mpmath.log(1 - p, 2)) for p in priors]
-    assert_allclose(lk.cross_entropy_curve(TOY, log_odds=odds).reference, wanted, rtol=1e-12)
+    assert_allclose(lk.metrics.cross_entropy_curve(TOY, log_odds=odds).reference, wanted, rtol=1e-12)
 
 
 def test_speakers_of_a_zoo_may_be_numbers_and_text():

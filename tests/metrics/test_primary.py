@@ -107,12 +107,12 @@ def test_known_nontargets_that_cannot_be_used_are_refused():
         ("sre12", {"known": "part"}),
         ("sre12", {"known": "who"}),
     ):
-        with pytest.raises((lk.InputError, lk.UnknownNameError)):
+        with pytest.raises((lk.InputError, lk.errors.UnknownNameError)):
             lk.c_primary(SCORES, evaluation=name, **options)
     for actual in (True, False):
         for value in (False, True):
             column = (KNOWN_T, np.full(N_N, value))
-            with pytest.raises(lk.EmptyClassError):
+            with pytest.raises(lk.errors.EmptyClassError):
                 lk.c_primary(
                     lk.Scores(TARGET, NONTARGET, {"k": column}), evaluation="sre12", actual=actual, known="k"
                 )
@@ -143,7 +143,7 @@ def test_known_nontargets_that_cannot_be_used_are_refused():
     ],
 )
 def test_presets_against_printed_table(name, costs):
-    found = lk.preset(name.upper(), allow_unconfirmed=True)
+    found = lk.theory.preset(name.upper(), allow_unconfirmed=True)
     assert [(p.p_target, p.c_miss, p.c_fa) for p in found.points] == costs
     assert found.averages == (len(costs) > 1)
     assert found.p_known == (0.5 if name == "sre12" else None)
@@ -156,11 +156,11 @@ UNCONFIRMED = ["sre18-cmn2", "sre18-vast", "sre19-cts", "sre19-av", "sre20", "sr
 @pytest.mark.parametrize("name", UNCONFIRMED)
 def test_unconfirmed_presets_are_refused(name):
     for use in (
-        lk.preset,
+        lk.theory.preset,
         lambda one: lk.evaluate(SCORES, points=[one]),
         lambda one: lk.c_primary(SCORES, evaluation=one),
     ):
-        with pytest.raises(lk.UnconfirmedPresetError):
+        with pytest.raises(lk.errors.UnconfirmedPresetError):
             use(name)
     assert lk.c_primary(SCORES, evaluation=name, allow_unconfirmed=True) > 0
 
@@ -180,7 +180,7 @@ def test_operating_point_numbers():
     assert_allclose(point.log_odds, -2.2925, atol=5e-5)
     assert_allclose(point.effective_prior, 0.0917, atol=5e-5)
     assert_allclose(point.threshold, math.log(9.9), rtol=1e-15)
-    twelve = lk.preset("sre12").points
+    twelve = lk.theory.preset("sre12").points
     assert_allclose([p.threshold for p in twelve], [4.5951, 6.9068], atol=5e-5)
     assert_allclose([p.beta for p in twelve], [99, 999], rtol=1e-14)
 
@@ -221,7 +221,7 @@ def test_dcf_depends_on_the_effective_prior_only():
 
 def test_compound_llr_without_known_impostors_is_itself():
     x = np.array([[2.0, -800.0, 3.0], [900.0, 0.0, -1.0]])
-    np.testing.assert_array_equal(lk.compound_llr(x, p_known=0.0), x)
+    np.testing.assert_array_equal(lk.metrics.compound_llr(x, p_known=0.0), x)
 
 
 # Cross-entropy, scoring rules, half total error rate
@@ -229,8 +229,8 @@ def test_compound_llr_without_known_impostors_is_itself():
 
 @pytest.mark.parametrize("prior", [1e-12, 1e-290])
 def test_cross_entropy_at_tiny_priors_of_perfect_llrs(prior):
-    assert_allclose(lk.cross_entropy(lk.Scores([np.inf], [-np.inf]), prior=prior), 0.0, atol=1e-300)
-    assert_allclose(lk.cross_entropy(lk.Scores([0.0], [0.0]), prior=prior), 1.0, rtol=1e-12)
+    assert_allclose(lk.metrics.cross_entropy(lk.Scores([np.inf], [-np.inf]), prior=prior), 0.0, atol=1e-300)
+    assert_allclose(lk.metrics.cross_entropy(lk.Scores([0.0], [0.0]), prior=prior), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.02])
@@ -238,7 +238,7 @@ def test_brier_cost_against_squares(prior):
     odds = prior / (1 - prior)
     q_t, q_n = (1 / (1 + 1 / (np.exp(x) * odds)) for x in (TARGET, NONTARGET))
     wanted = prior * np.mean(3 * (1 - q_t) ** 2) + (1 - prior) * np.mean(3 * q_n**2)
-    assert_allclose(lk.rule_cost(SCORES, rule="brier", prior=prior), wanted, rtol=1e-12)
+    assert_allclose(lk.metrics.rule_cost(SCORES, rule="brier", prior=prior), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("rule", ["brier", "high-threshold", "low-threshold", (1.5, 1.5), (3, 4)])
@@ -258,15 +258,15 @@ def test_rule_cost_against_threshold_identity(rule, prior):
         # Beta(eta) d eta / eta for a miss, / (1 - eta) for a false alarm, with d eta = eta (1 - eta) dz
         density = prior * miss * eta ** (a - 1) * rest**b + (1 - prior) * fa * eta**a * rest ** (b - 1)
         total += (high - low) / 2 * weights @ density / beta(a, b)
-    assert_allclose(lk.rule_cost(SCORES, rule=rule, prior=prior), total, rtol=1e-7)
+    assert_allclose(lk.metrics.rule_cost(SCORES, rule=rule, prior=prior), total, rtol=1e-7)
 
 
 def test_hter_is_the_dcf_of_equal_priors_at_that_threshold():
     dev = lk.Scores([1.0, 2.0, 4.0], [0.0, 1.5, -2.0])
-    threshold = lk.eer_threshold(dev)
+    threshold = lk.metrics.eer_threshold(dev)
     miss, fa = brute.rates_at(TARGET.tolist(), NONTARGET.tolist(), threshold)
-    assert_allclose(lk.hter(SCORES, dev=dev), float((miss + fa) / 2), rtol=1e-15)
+    assert_allclose(lk.metrics.hter(SCORES, dev=dev), float((miss + fa) / 2), rtol=1e-15)
     shifted = lk.Scores(TARGET - threshold, NONTARGET - threshold)
     assert_allclose(
-        2 * lk.hter(SCORES, dev=dev), lk.act_dcf(shifted, point=lk.OperatingPoint(0.5)), rtol=1e-14
+        2 * lk.metrics.hter(SCORES, dev=dev), lk.act_dcf(shifted, point=lk.OperatingPoint(0.5)), rtol=1e-14
     )

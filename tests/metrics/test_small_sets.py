@@ -9,7 +9,7 @@ import llrkit as lk
 from llrkit.metrics import measure
 from llrkit.metrics.loss_parts import slope_may_be
 from llrkit.metrics.measure import CountedLater
-from llrkit.verbs.evaluation_result import LN10_LOOKED_FOR
+from llrkit.verbs.evaluate import LN10_LOOKED_FOR
 
 
 def a_set(seed, factor=1.0, offset=0.0):

@@ -20,7 +20,7 @@ def scores():
     labels = np.arange(30) % 3
     loglik = (rng.normal(size=(30, 3)) + 2.0 * np.eye(3)[labels]).round(3)
     ids = [f"lid{i:03d}" for i in range(30)]
-    return lk.ClassScores(loglik, labels, CLASSES, ids)
+    return lk.scores.ClassScores(loglik, labels, CLASSES, ids)
 
 
 def wide(scores, label=True):
@@ -71,12 +71,12 @@ def test_keys_in_another_file_in_another_order(tmp_path, scores):
     for name in ("key.tsv", "utt2lang"):
         assert class_file(tmp_path / "scores.tsv", tmp_path / name)
         same(read_classes(tmp_path / "scores.tsv", tmp_path / name), scores)
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         read_classes(tmp_path / "scores.tsv")
     key[:20].write_csv(tmp_path / "short.tsv", separator="\t")
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         read_classes(tmp_path / "scores.tsv", tmp_path / "short.tsv")
-    with pytest.warns(lk.LeftOutWarning):
+    with pytest.warns(lk.errors.LeftOutWarning):
         kept = read_classes(tmp_path / "scores.tsv", tmp_path / "short.tsv", missing="drop")
     assert len(kept) == 20
 
@@ -195,7 +195,7 @@ def many():
     rng = np.random.default_rng(5)
     labels = rng.choice(3, 1000, p=[0.2, 0.3, 0.5])
     loglik = 2.0 * (rng.normal(size=(1000, 3)) + 1.5 * np.eye(3)[labels])
-    return lk.ClassScores(loglik, labels, CLASSES, columns={"speaker": np.arange(1000) // 10})
+    return lk.scores.ClassScores(loglik, labels, CLASSES, columns={"speaker": np.arange(1000) // 10})
 
 
 def test_files_give_what_memory_gives(tmp_path, many):
@@ -223,8 +223,8 @@ def test_files_give_what_memory_gives(tmp_path, many):
 def test_faults_in_scanned_files_are_named(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("en,de,label\n1,2,en\n0,1,fr\n")
-    with pytest.raises(lk.LabelError, match=r"scores.csv, line 3, .*'fr'"):
+    with pytest.raises(lk.errors.LabelError, match=r"scores.csv, line 3, .*'fr'"):
         mc.cllr(mc.scan_classes(path, ["en", "de"]))
     for classes, options in ((["en", "nl"], {}), (["en", "de"], {"label": "truth"})):
-        with pytest.raises(lk.UnknownNameError):
+        with pytest.raises(lk.errors.UnknownNameError):
             mc.scan_classes(path, classes, **options)

@@ -28,7 +28,11 @@ def made(seed=0, k=4, n=1500, systems=None, offset=0.0):
     signal = np.eye(k)[labels] if systems is None else np.eye(k)[labels][:, :, None]
     loglik = 3.0 * (rng.normal(size=shape) + 1.3 * signal) + rng.normal(size=shape[1:])
     constant = rng.normal(size=(n, *(1,) * (len(shape) - 1)))
-    return loglik + offset * constant, labels, lk.ClassScores(loglik + offset * constant, labels, range(k))
+    return (
+        loglik + offset * constant,
+        labels,
+        lk.scores.ClassScores(loglik + offset * constant, labels, range(k)),
+    )
 
 
 def objective(z, labels, prior, weights):
@@ -86,7 +90,7 @@ def test_fusion_against_scipy():
     fitted = mc.fit_fusion(scores, prior=PRIOR)
     assert_allclose(fitted.scales, best[:3], rtol=1e-5)
     assert fitted.details["objective"] <= objective(z(best), labels, PRIOR, PRIOR) + 1e-13
-    single = lk.ClassScores(loglik[:, :, 0], labels, range(4))
+    single = lk.scores.ClassScores(loglik[:, :, 0], labels, range(4))
     assert mc.cllr(fitted.on(scores), prior=PRIOR) < mc.cllr(
         mc.fit_scale_offset(single, prior=PRIOR).on(single), prior=PRIOR
     )
@@ -115,7 +119,7 @@ def test_affine_against_unpenalized_multinomial_regression_of_sklearn(need, k, d
     vectors = (rng.normal(size=(k, d))[labels] * 0.7 + rng.normal(size=(2500, d))) * rng.uniform(
         0.1, 9, d
     ) + 5
-    fitted = mc.fit_affine(lk.ClassVectors(vectors, labels, range(k)), prior="counts")
+    fitted = mc.fit_affine(lk.scores.ClassVectors(vectors, labels, range(k)), prior="counts")
     scaled = (vectors - vectors.mean(axis=0)) / vectors.std(axis=0)  # the optimum is the same
     # its lbfgs stops at 2e-6
     theirs = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cg", max_iter=1000).fit(scaled, labels)
@@ -134,7 +138,7 @@ def test_two_classes_give_the_binary_fits(prior, size):
     labels = np.repeat([0, 1], [700, 2000])
     # the classes are exactly those of the binary set: differences are rounded by the shift
     binary = lk.Scores((loglik[:, 0] - loglik[:, 1])[:700], (loglik[:, 0] - loglik[:, 1])[700:])
-    scores, share = lk.ClassScores(loglik, labels), [prior, 1.0 - prior]
+    scores, share = lk.scores.ClassScores(loglik, labels), [prior, 1.0 - prior]
     llr = loglik[:, 0] - loglik[:, 1]
 
     def same(fitted, expected):
@@ -150,10 +154,10 @@ def test_two_classes_give_the_binary_fits(prior, size):
     )
     same(mc.fit_scale_offset(scores, prior=share, regularization=1.0),
          lk.fit_logistic(binary, prior=prior, regularization=1.0))  # fmt: skip
-    with pytest.warns(lk.ShapeWarning):
+    with pytest.warns(lk.errors.ShapeWarning):
         cmlg = lk.fit_cmlg(binary, alpha=prior)
     same(mc.fit_gaussian(scores, weights=share), cmlg)
-    same(mc.fit_gaussian(scores, shared=False), lk.fit_gaussian(binary, monotone=False))
+    same(mc.fit_gaussian(scores, shared=False), lk.fits.fit_gaussian(binary, monotone=False))
 
 
 def test_two_classes_give_the_binary_fusion():
@@ -162,7 +166,7 @@ def test_two_classes_give_the_binary_fusion():
     llr = rng.normal(size=(1500, 2)) + 1.5 * (labels == 0)[:, None]
     binary = lk.Scores(llr[:400], llr[400:])
     loglik = np.stack([llr, np.zeros_like(llr)], axis=1)
-    fitted = mc.fit_fusion(lk.ClassScores(loglik, labels), prior=[0.2, 0.8])
+    fitted = mc.fit_fusion(lk.scores.ClassScores(loglik, labels), prior=[0.2, 0.8])
     expected = lk.fit_fusion(binary, prior=0.2)
     assert_allclose(fitted.scales, expected.weights, rtol=1e-12)
     assert_allclose(fitted.offsets[0] - fitted.offsets[1], expected.offset, rtol=1e-11)
@@ -175,13 +179,15 @@ def test_two_classes_give_the_binary_metrics():
     target, nontarget = rng.normal(1.0, 2.0, 300).round(1), rng.normal(-1.0, 2.0, 900).round(1)  # with ties
     binary = lk.Scores(target, nontarget)
     loglik = np.column_stack([np.append(target, nontarget), np.zeros(1200)])
-    scores = lk.ClassScores(loglik, np.repeat([0, 1], [300, 900]))
+    scores = lk.scores.ClassScores(loglik, np.repeat([0, 1], [300, 900]))
     found, expected = mc.evaluate(scores).per_class[0].detection, lk.evaluate(binary, points=(0.5, 0.1))
     assert_allclose(mc.cllr(scores), lk.cllr(binary), rtol=1e-12)
     for prior in (0.5, 0.07, 0.9):
         share = [prior, 1 - prior]
         assert_allclose(
-            mc.cllr(scores, prior=share, normalized=True), lk.cross_entropy(binary, prior=prior), rtol=1e-12
+            mc.cllr(scores, prior=share, normalized=True),
+            lk.metrics.cross_entropy(binary, prior=prior),
+            rtol=1e-12,
         )
         point = lk.OperatingPoint(prior)
         assert_allclose(
@@ -225,7 +231,7 @@ def test_two_classes_give_the_binary_metrics():
 def test_gradient_and_hessian_against_finite_differences(family):
     rng = np.random.default_rng(2)
     shape = (60, 3) if family.own == "plane" else (60, 4, 2) if family.shared == 2 else (60, 4)
-    chunk = lk.ClassVectors.part(rng.normal(size=shape), rng.integers(0, 4, 60), tuple("abcd"))
+    chunk = lk.scores.ClassVectors.part(rng.normal(size=shape), rng.integers(0, 4, 60), tuple("abcd"))
     log_prior, own, pull = np.log(PRIOR), rng.random(4), rng.random(4)
     x = rng.normal(size=family.size)
 
@@ -273,7 +279,7 @@ def test_fits_and_metrics_need_nothing_but_reduce(name):
 @pytest.mark.parametrize("name", [name for name in FITS if name != "vector"])
 def test_affine_changes_of_the_scores_change_nothing(name):
     loglik, _, scores = made()
-    moved = lk.ClassScores(3.7 * loglik - 41.0, scores.codes, scores.classes)
+    moved = lk.scores.ClassScores(3.7 * loglik - 41.0, scores.codes, scores.classes)
     one, other = FITS[name](scores)(loglik), FITS[name](moved)(moved.loglik)
     assert_allclose(one - one[:, :1], other - other[:, :1], rtol=1e-6, atol=1e-6)
 
@@ -281,7 +287,7 @@ def test_affine_changes_of_the_scores_change_nothing(name):
 @pytest.mark.parametrize("name", ["temperature", "scale-offset", "gaussian", "free-gaussian"])
 def test_a_constant_per_trial_changes_nothing(name):
     loglik, _, scores = made()
-    moved = lk.ClassScores(
+    moved = lk.scores.ClassScores(
         loglik + 1000.0 * np.random.default_rng(1).normal(size=(len(loglik), 1)), scores.codes, scores.classes
     )
     one, other = FITS[name](scores)(loglik), FITS[name](moved)(moved.loglik)
@@ -292,8 +298,8 @@ def test_a_constant_per_trial_changes_nothing(name):
 def test_classes_that_do_not_overlap_are_refused_unless_regularized(name):
     labels = np.arange(60) % 3
     loglik = 5.0 * np.eye(3)[labels] + np.random.default_rng(0).uniform(-1, 1, (60, 3))
-    scores = lk.ClassScores(loglik, labels)
-    with pytest.raises(lk.SeparationError):
+    scores = lk.scores.ClassScores(loglik, labels)
+    with pytest.raises(lk.errors.SeparationError):
         FITS[name](scores)
     fitted = FITS[name](scores, regularization=0.1)
     assert 0.0 < mc.cllr(fitted.on(scores)) < 0.1
@@ -304,17 +310,17 @@ def test_classes_that_do_not_overlap_are_refused_unless_regularized(name):
 def test_infinite_and_constant_scores_are_refused(name):
     loglik, labels, _ = made()
     loglik[7, 1] = -np.inf
-    with pytest.raises(lk.InfiniteScoreError):
-        FITS[name](OnlyReduce(lk.ClassScores(loglik, labels, range(4))))
-    with pytest.raises((lk.ConstantScoreError, lk.TooFewTrialsError)):
-        FITS[name](lk.ClassScores(np.zeros((8, 4)), [0, 1, 2, 3] * 2))
+    with pytest.raises(lk.errors.InfiniteScoreError):
+        FITS[name](OnlyReduce(lk.scores.ClassScores(loglik, labels, range(4))))
+    with pytest.raises((lk.errors.ConstantScoreError, lk.errors.TooFewTrialsError)):
+        FITS[name](lk.scores.ClassScores(np.zeros((8, 4)), [0, 1, 2, 3] * 2))
 
 
 def test_gaussian_backends_against_scipy():
     rng = np.random.default_rng(4)
     labels = rng.choice(4, 900, p=[0.1, 0.2, 0.3, 0.4])
     vectors = (rng.normal(size=(4, 6))[labels] + rng.normal(size=(900, 6))) @ rng.normal(size=(6, 6))
-    trials = lk.ClassVectors(vectors, labels, range(4))
+    trials = lk.scores.ClassVectors(vectors, labels, range(4))
     free = mc.fit_gaussian(trials, shared=False)(vectors)
     expected = np.column_stack(
         [
@@ -337,7 +343,7 @@ def test_gaussian_backends_of_scores_do_not_depend_on_which_class_is_last():
     loglik, labels, scores = made()
     order = [2, 0, 3, 1]
     names = [str(i) for i in order]
-    turned = lk.ClassScores(loglik[:, order], [str(label) for label in labels], names)
+    turned = lk.scores.ClassScores(loglik[:, order], [str(label) for label in labels], names)
     for shared in (True, False):
         one = mc.fit_gaussian(scores, shared=shared)(loglik)
         other = mc.fit_gaussian(turned, shared=shared)(turned.loglik)[:, np.argsort(order)]
@@ -350,5 +356,5 @@ def test_refinement_never_makes_it_worse(method):
     assert mc.refined_cllr(scores, method=method) <= mc.cllr(scores) + 1e-12
     again = mc.refine(scores, method=method).on(scores)
     assert_allclose(mc.refined_cllr(again, method=method), mc.cllr(again), rtol=1e-9)
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         mc.refine(scores, method="pav")

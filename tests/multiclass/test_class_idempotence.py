@@ -21,7 +21,7 @@ def calibrated(rng, s, counts, factor=1.0):
     means = mc.calibrated_means(s)
     z = np.concatenate([rng.multivariate_normal(mean, s, n) for mean, n in zip(means, counts, strict=True)])
     loglik = factor * np.column_stack([z, np.zeros(len(z))])
-    return lk.ClassScores(loglik, np.repeat(np.arange(len(counts)), counts))
+    return lk.scores.ClassScores(loglik, np.repeat(np.arange(len(counts)), counts))
 
 
 @pytest.mark.parametrize("k", [2, 3, 6])
@@ -40,7 +40,9 @@ def test_two_classes_give_plus_and_minus_half_the_variance():
 def test_a_gaussian_backend_is_calibrated_and_fitting_again_changes_nothing():
     rng = np.random.default_rng(2)
     labels = rng.choice(4, 800)
-    vectors = lk.ClassVectors(rng.normal(size=(4, 5))[labels] + rng.normal(size=(800, 5)), labels, range(4))
+    vectors = lk.scores.ClassVectors(
+        rng.normal(size=(4, 5))[labels] + rng.normal(size=(800, 5)), labels, range(4)
+    )
     fitted = mc.fit_gaussian(vectors)
     scores = fitted(vectors)
     found = mc.idempotence(scores)
@@ -70,16 +72,16 @@ def test_the_test_is_fair_to_calibrated_llrs_and_finds_uncalibrated_ones():
 def test_the_test_is_left_out_for_many_classes_and_refused_for_vectors():
     labels = np.arange(900) % 45
     loglik = np.random.default_rng(0).normal(size=(900, 45)) + 2.0 * np.eye(45)[labels]
-    assert np.isnan(mc.idempotence(lk.ClassScores(loglik, labels)).p_value)
+    assert np.isnan(mc.idempotence(lk.scores.ClassScores(loglik, labels)).p_value)
     with pytest.raises(lk.InputError):
-        mc.idempotence(lk.ClassVectors(loglik, labels))
+        mc.idempotence(lk.scores.ClassVectors(loglik, labels))
 
 
 def gaussian_set(rng, n_target=100, n_nontarget=1000, factor=1.0):
     model = lk.theory.GaussianLLR.from_eer(0.05)
     llr = np.concatenate([model.target.rvs(n_target, rng), model.nontarget.rvs(n_nontarget, rng)])
     labels = np.repeat([0, 1], [n_target, n_nontarget])
-    return lk.ClassScores(factor * np.column_stack([llr, np.zeros(len(llr))]), labels)
+    return lk.scores.ClassScores(factor * np.column_stack([llr, np.zeros(len(llr))]), labels)
 
 
 @pytest.mark.slow
@@ -97,7 +99,7 @@ def test_calibration_loss_recovers_a_known_loss():
     """LLRs twice too large: what is lost follows from a large set."""
     rng = np.random.default_rng(5)
     large = gaussian_set(rng, 40_000, 40_000)
-    doubled = lk.ClassScores(2.0 * large.loglik, large.codes, large.classes)
+    doubled = lk.scores.ClassScores(2.0 * large.loglik, large.codes, large.classes)
     known = mc.cllr(doubled) - mc.cllr(large)
     found = mc.calibration_loss(gaussian_set(rng, 4_000, 4_000, factor=2.0))
     assert_allclose(found.loss, known, rtol=0.15)
@@ -109,7 +111,7 @@ def test_folds_by_place_by_group_and_by_name():
     rng = np.random.default_rng(6)
     loglik = rng.normal(size=(300, 3)) + 2.0 * np.eye(3)[labels]
     columns = {"speaker": np.arange(300) // 10, "fold": np.arange(300) % 4}
-    scores = lk.ClassScores(loglik, labels, columns=columns)
+    scores = lk.scores.ClassScores(loglik, labels, columns=columns)
     dealt = make_class_folds(scores).of_rows(scores.with_columns("position")) % 5
     for c in range(3):  # every class in equal parts
         assert_array_equal(np.bincount(dealt[labels == c]), [20] * 5)
@@ -144,8 +146,10 @@ class _Kept:
 )
 def test_folds_that_cannot_be_made_are_refused(options):
     columns = {"speaker": np.arange(30), "fold": np.arange(30) % 2, "same": np.zeros(30)}
-    scores = lk.ClassScores(np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3, columns=columns)
+    scores = lk.scores.ClassScores(
+        np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3, columns=columns
+    )
     with pytest.raises(lk.InputError):
         mc.cross_calibrate(scores, **options)
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         mc.cross_calibrate(scores, groups="noise")

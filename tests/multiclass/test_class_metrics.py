@@ -17,7 +17,7 @@ def made(seed=0, k=5, n=400, scale=2.0, offset=0.0):
     rng = np.random.default_rng(seed)
     labels = np.concatenate([np.arange(k), rng.choice(k, n - k, p=rng.dirichlet(np.ones(k) * 3))])
     loglik = scale * (rng.normal(size=(n, k)) + 1.5 * np.eye(k)[labels]) + offset * rng.normal(size=(n, 1))
-    return loglik, labels, lk.ClassScores(loglik, labels, range(k))
+    return loglik, labels, lk.scores.ClassScores(loglik, labels, range(k))
 
 
 PRIORS = {
@@ -96,9 +96,9 @@ def test_pairs_are_differences_of_the_trials_of_two_classes():
         llr = loglik[:, a] - loglik[:, b]
         source = mc.pair(scores, str(a), str(b))
         assert_allclose(lk.auc(source), lk.auc(lk.Scores(llr[labels == a], llr[labels == b])), rtol=1e-14)
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         mc.pair(scores, "1", "1")
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         mc.pair(scores, "1", "x")
 
 
@@ -163,7 +163,7 @@ def test_cavg_of_clusters_and_of_the_worst_pairs_against_brute_force():
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if not preset.confirmed])
 def test_unconfirmed_presets_are_refused_without_a_flag(name):
     _, _, scores = made()
-    with pytest.raises(lk.UnconfirmedPresetError):
+    with pytest.raises(lk.errors.UnconfirmedPresetError):
         mc.cavg(scores, name)
     assert PRESETS[name].source
 
@@ -178,7 +178,7 @@ def test_what_a_cost_needs_is_asked_for():
         mc.cavg(scores, "lre07-open")
     with pytest.raises(lk.InputError):
         mc.cavg(scores, "lre07", out_of_set="0")
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         mc.cavg(scores, "lre99")
     with pytest.raises(lk.InputError):
         mc.evaluate(scores, cavg="lre11", allow_unconfirmed=True)
@@ -194,7 +194,7 @@ def test_ties_with_the_threshold_are_accepted(beta):
     loglik = np.array([[np.log(beta), 0.0], [0.0, np.log(beta)], [0.0, 0.0]]) + np.array(
         [[0.0], [700.0], [-3.0]]
     )
-    scores = lk.ClassScores(loglik, [0, 1, 1])
+    scores = lk.scores.ClassScores(loglik, [0, 1, 1])
     counted = scores.reduce(ClassLosses.at(np.log([0.5, 0.5]), (), [Detection(np.ones(2), np.log(beta))]))
     llr = loglik[:, 0] - loglik[:, 1]
     expected = [llr >= np.log(beta), -llr >= np.log(beta)]
@@ -203,7 +203,7 @@ def test_ties_with_the_threshold_are_accepted(beta):
 
 
 def test_scores_that_say_nothing_cost_what_the_prior_costs():
-    scores = lk.ClassScores(np.zeros((6, 3)), [0, 1, 2, 0, 1, 2])
+    scores = lk.scores.ClassScores(np.zeros((6, 3)), [0, 1, 2, 0, 1, 2])
     assert mc.cllr(scores, normalized=True) == 1.0
     assert_allclose(mc.cllr(scores), np.log2(3), rtol=1e-15)
     assert_allclose(mc.error_rate(scores), 2 / 3, rtol=1e-15)
@@ -213,17 +213,19 @@ def test_scores_that_say_nothing_cost_what_the_prior_costs():
 
 
 def test_infinite_log_likelihoods():
-    sure = lk.ClassScores([[np.inf, 0.0, 1.0], [-np.inf, 2.0, -np.inf], [0.0, 0.0, np.inf]], [0, 1, 2])
+    sure = lk.scores.ClassScores([[np.inf, 0.0, 1.0], [-np.inf, 2.0, -np.inf], [0.0, 0.0, np.inf]], [0, 1, 2])
     assert mc.cllr(sure) == 0.0
     assert mc.error_rate(sure) == 0.0
-    wrong = lk.ClassScores([[-np.inf, 0.0], [0.0, 1.0]], [0, 1])
+    wrong = lk.scores.ClassScores([[-np.inf, 0.0], [0.0, 1.0]], [0, 1])
     assert mc.cllr(wrong) == np.inf
     found = mc.evaluate(wrong)
     assert np.isnan(found.refined_cllr)
     assert "infinite" in found.refinement.note
     with pytest.raises(lk.InputError):
         mc.cllr(
-            mc.only(lk.ClassScores([[0.0, -np.inf, -np.inf], [0, 0, 0], [0, 0, 0]], [1, 1, 2]), ["1", "2"])
+            mc.only(
+                lk.scores.ClassScores([[0.0, -np.inf, -np.inf], [0, 0, 0], [0, 0, 0]], [1, 1, 2]), ["1", "2"]
+            )
         )
 
 
@@ -246,22 +248,17 @@ def test_bad_priors_are_named(prior):
 
 def test_bad_costs_are_named():
     _, _, scores = made()
-    for cost in (
-        np.eye(3),
-        -np.eye(5),
-        [["a"]],
-        np.zeros((5, 2)),
-    ):
+    for cost in (np.eye(3), -np.eye(5), [["a"]], np.zeros((5, 2))):
         with pytest.raises(lk.InputError):
             mc.expected_cost(scores, cost)
 
 
 def test_a_class_without_trials_is_named_and_can_be_left_out():
-    scores = lk.ClassScores([[2.0, 0, 1], [0, 1, 0.5]], ["a", "b"], ["a", "b", "c"])
-    with pytest.raises(lk.EmptyClassError):
+    scores = lk.scores.ClassScores([[2.0, 0, 1], [0, 1, 0.5]], ["a", "b"], ["a", "b", "c"])
+    with pytest.raises(lk.errors.EmptyClassError):
         mc.cllr(scores)
     assert mc.error_rate(mc.only(scores, ["a", "b"])) == 0.0
-    with pytest.raises(lk.EmptyClassError):
+    with pytest.raises(lk.errors.EmptyClassError):
         mc.fit_scale_offset(scores)
 
 

@@ -73,7 +73,7 @@ def numbers(scores, k):
 def test_raw_posteriors_to_the_printed_digits(printed, load, name):
     logits, labels, columns = load(name)
     k = logits.shape[1]
-    scores = lk.ClassScores.from_posteriors(logits, labels, range(k), prior="counts", columns=columns)
+    scores = lk.scores.ClassScores.from_posteriors(logits, labels, range(k), prior="counts", columns=columns)
     assert_allclose(numbers(scores, k), printed[name, "raw"][:4], atol=ROUNDING)
     assert_allclose(mc.cllr(scores, prior="counts", normalized=True), NORMALIZED[name], atol=ROUNDING)
 
@@ -82,7 +82,7 @@ def test_raw_posteriors_to_the_printed_digits(printed, load, name):
 def test_five_fold_affine_calibration_within_its_rounding(printed, load, name):
     logits, labels, columns = load(name)
     k = logits.shape[1]
-    scores = lk.ClassScores.from_posteriors(logits, labels, range(k), prior="counts", columns=columns)
+    scores = lk.scores.ClassScores.from_posteriors(logits, labels, range(k), prior="counts", columns=columns)
     crossed = mc.cross_calibrate(scores, folds="fold", prior="counts").source
     found, expected = numbers(crossed, k), printed[name, "cal"]
     relative = 100 * (1 - found[3] / mc.cllr(scores, prior="counts", normalized=True))
@@ -107,12 +107,12 @@ def test_five_fold_temperature_scaling_within_its_rounding(printed, load, name):
     """Of posteriors: every trial counts the same, and the prior stays inside the scaled logits."""
     logits, labels, columns = load(name)
     k = logits.shape[1]
-    given = lk.ClassScores(logits, labels, range(k), columns=columns)
+    given = lk.scores.ClassScores(logits, labels, range(k), columns=columns)
     crossed = mc.cross_calibrate(
         given, mc.fit_temperature, folds="fold", prior="flat", weights="counts"
     ).source
     scaled = crossed.reduce(lambda chunk: _Kept(chunk.loglik)).values
-    scores = lk.ClassScores.from_posteriors(scaled, labels, range(k), prior="counts", columns=columns)
+    scores = lk.scores.ClassScores.from_posteriors(scaled, labels, range(k), prior="counts", columns=columns)
     assert_allclose(numbers(scores, k), printed[name, "calt"][:4], atol=ROUNDING)
     relative = 100 * mc.calibration_loss(scores, folds="fold", prior="counts").relative
     # ADRENAL: as above, the printed affine calibration is not quite at its optimum

@@ -44,12 +44,16 @@ every = pytest.mark.parametrize("name", SUMMARIES)
 
 def chunk(n, seed):
     rng = np.random.default_rng(seed)
-    return lk.ClassScores.part(rng.normal(size=(n, K)).round(1), rng.integers(0, K, n), ("a", "b", "c"))
+    return lk.scores.ClassScores.part(
+        rng.normal(size=(n, K)).round(1), rng.integers(0, K, n), ("a", "b", "c")
+    )
 
 
 def joined(*chunks):
     values = np.concatenate([one.values for one in chunks])
-    return lk.ClassScores.part(values, np.concatenate([one.codes for one in chunks]), chunks[0].classes)
+    return lk.scores.ClassScores.part(
+        values, np.concatenate([one.codes for one in chunks]), chunks[0].classes
+    )
 
 
 def assert_same(a, b):
@@ -85,13 +89,13 @@ def test_sums_grouping_order_and_the_empty_chunk(name):
 
 
 def test_rows_are_probabilities_if_they_are_in_every_chunk():
-    yes = lk.ClassScores([[0.25, 0.75], [1.0, 0.0]], [0, 1])
+    yes = lk.scores.ClassScores([[0.25, 0.75], [1.0, 0.0]], [0, 1])
     for no in ([[0.5, 0.6]], [[1.5, -0.5]], [[0.2, 0.2]]):
-        other = lk.ClassScores.part(np.array(no), np.array([0]), ("0", "1"))
+        other = lk.scores.ClassScores.part(np.array(no), np.array([0]), ("0", "1"))
         parts = [ProbabilityRows.of(yes), ProbabilityRows.of(other)]
-        assert [part.all for part in parts] == [True, False]
-        assert not (parts[0] + parts[1]).all
-        assert (parts[0] + parts[0] * 2.0).all
+        assert [part.others for part in parts] == [0.0, 1.0]
+        assert (parts[0] + parts[1]).others == 1.0
+        assert (parts[0] + parts[0] * 2.0).others == 0.0
 
 
 def test_every_summary_is_in_this_test():
@@ -108,12 +112,14 @@ def training():
     rng = np.random.default_rng(2013)
     labels = np.arange(120) % 3
     loglik = (rng.normal(size=(120, 3)) + 1.5 * np.eye(3)[labels]).round(3)
-    return lk.ClassScores(loglik, labels, ["en", "de", "nl"])
+    return lk.scores.ClassScores(loglik, labels, ["en", "de", "nl"])
 
 
 def fits():
     scores = training()
-    two = lk.ClassScores.stack([scores, lk.ClassScores(scores.loglik[:, ::-1], scores.codes, scores.classes)])
+    two = lk.scores.ClassScores.stack(
+        [scores, lk.scores.ClassScores(scores.loglik[:, ::-1], scores.codes, scores.classes)]
+    )
     made = {
         "temperature": mc.fit_temperature(scores),
         "scale-offset": mc.fit_scale_offset(scores, prior=[0.5, 0.3, 0.2]),
@@ -144,7 +150,7 @@ def test_round_trip_through_a_file_to_the_last_bit(name, tmp_path):
         dict(fitted.options),
     )
     assert json.loads((tmp_path / "map.json").read_text())["format"] == "llrkit.class_map/1"
-    with pytest.raises(lk.MapFileError):
+    with pytest.raises(lk.errors.MapFileError):
         lk.load_map(tmp_path / "map.json")
 
 
@@ -185,24 +191,24 @@ def whole(**changes):
 )
 def test_broken_files_are_refused_with_the_reason(plain, tmp_path):
     (tmp_path / "broken.json").write_text(json.dumps(plain))
-    with pytest.raises(lk.MapFileError) as caught:
+    with pytest.raises(lk.errors.MapFileError) as caught:
         mc.load_map(tmp_path / "broken.json")
     assert "broken.json" in str(caught.value)
 
 
 def test_maps_check_what_they_are_given():
     fitted, scores = FITS["scale-offset"], training()
-    with pytest.raises(lk.SystemCountError):
+    with pytest.raises(lk.errors.SystemCountError):
         fitted(np.zeros((2, 4)))
-    with pytest.raises(lk.NaNScoreError):
+    with pytest.raises(lk.errors.NaNScoreError):
         fitted([[0.0, 1, 2], [0.0, np.nan, 1]])
-    with pytest.raises(lk.NaNScoreError):
+    with pytest.raises(lk.errors.NaNScoreError):
         FITS["affine"]([[0.0, -np.inf, np.inf]])
-    with pytest.raises(lk.LabelError):
-        fitted(lk.ClassScores(scores.loglik, scores.codes, ["nl", "de", "en"]))
-    with pytest.raises(lk.LabelError):
-        fitted(lk.ClassScores(scores.loglik, scores.codes, ["x", "y", "z"]))
-    with pytest.raises(lk.SystemCountError):
+    with pytest.raises(lk.errors.LabelError):
+        fitted(lk.scores.ClassScores(scores.loglik, scores.codes, ["nl", "de", "en"]))
+    with pytest.raises(lk.errors.LabelError):
+        fitted(lk.scores.ClassScores(scores.loglik, scores.codes, ["x", "y", "z"]))
+    with pytest.raises(lk.errors.SystemCountError):
         fitted.then(FITS["fusion"])
     with pytest.raises(lk.InputError):
         fitted.posteriors(np.zeros((1, 3)), prior="counts")

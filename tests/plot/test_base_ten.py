@@ -8,7 +8,7 @@ import pytest
 from drawn import examples
 from numpy.testing import assert_allclose, assert_array_equal
 
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.plot import PLOTS
 from llrkit.plot.picture import Text, to_base_10
 
 EXAMPLES = [(f"{name} {i}", name, data) for i, (name, data) in enumerate(examples())]
@@ -26,7 +26,7 @@ NUMBERS = re.compile(r"[−+-]?\d+\.\d+")
 
 
 def drawn(name, data):
-    nats = PLOTS[name].draw(data, renderer="none")
+    nats = PLOTS[name](data, renderer="none")
     return nats, to_base_10(nats)
 
 

@@ -18,10 +18,7 @@ T, N = SCORES.target, SCORES.nontarget
 
 def rates(thresholds):
     """Pmiss and Pfa, counted one by one."""
-    return (
-        np.array([np.mean(t > T) for t in thresholds]),
-        np.array([np.mean(t <= N) for t in thresholds]),
-    )
+    return (np.array([np.mean(t > T) for t in thresholds]), np.array([np.mean(t <= N) for t in thresholds]))
 
 
 def line_of(axes, start):
@@ -93,7 +90,7 @@ def test_det_band_is_where_it_was_given():
 
 @pytest.mark.parametrize("style", ["above", "crossing"])
 def test_bands_of_an_evaluation_lie_around_its_curves(style):
-    bands = lk.curve_bands(SCORES, result=RESULT)
+    bands = lk.trust.curve_bands(SCORES, result=RESULT)
     target, nontarget = corners_of(lk.plot.tippett(RESULT, style=style, log10=True, bands=bands))
     some = 300
     x = bands.tippett.llr[some] / np.log(10)
@@ -105,7 +102,7 @@ def test_bands_of_an_evaluation_lie_around_its_curves(style):
 
 
 def test_bands_of_others_are_refused():
-    bands = lk.curve_bands(SCORES, result=RESULT)
+    bands = lk.trust.curve_bands(SCORES, result=RESULT)
     with pytest.raises(lk.InputError):
         lk.plot.det({"A": RESULT}, bands={"B": bands})
     with pytest.raises(lk.InputError):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.plot import PLOTS
 from llrkit.plot.picture import Stairs
 
 EXAMPLES = dict(examples())
@@ -20,10 +20,8 @@ NAMES = ("same <speaker>", "different speakers")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 def test_every_plot_takes_title_legend_limits_and_names(name):
-    draw = PLOTS[name].draw
-    parameters = inspect.signature(draw).parameters
-    assert {"ax", "renderer"} <= set(parameters)
-    assert parameters["look"].annotation == "Unpack[Look]"
+    draw = PLOTS[name]
+    assert inspect.signature(draw).parameters["look"].annotation == "Unpack[Look]"
     x, y = (-1.0, 2.0), (0.25, 1.0)
     asked = (
         {"xlim": tuple(norm.cdf(x)), "ylim": tuple(norm.cdf(y))} if "det" in name else {"xlim": x, "ylim": y}
@@ -60,7 +58,7 @@ def test_names_of_classes_stand_in_the_legend_and_the_axes():
 
 @pytest.mark.parametrize("name", ["histogram", "two_gaussians", "pair_histogram"])
 def test_densities_to_base_ten_keep_their_area(name):
-    nats, ten = (PLOTS[name].draw(EXAMPLES[name], renderer="none", base=base) for base in (np.e, 10))
+    nats, ten = (PLOTS[name](EXAMPLES[name], renderer="none", base=base) for base in (np.e, 10))
     assert "log10" in ten.x.label
     for one, other in zip(nats.marks, ten.marks, strict=True):
         x, y = ("edges", "heights") if isinstance(one, Stairs) else ("x", "y")
@@ -99,11 +97,11 @@ def test_looks_that_cannot_be_are_refused(look, words):
 
 def test_base_ten_is_refused_where_nothing_is_a_natural_logarithm():
     with pytest.raises(lk.LlrkitError):
-        lk.plot.reliability(lk.reliability_curve(some_scores()), base=10)
+        lk.plot.reliability(lk.metrics.reliability_curve(some_scores()), base=10)
 
 
 def test_reliability_lines_and_band():
-    curve = lk.reliability_curve(some_scores())
+    curve = lk.metrics.reliability_curve(some_scores())
     axes = lk.plot.reliability({"mine": curve})
     assert_allclose(axes.lines[-1].get_xydata(), np.column_stack([curve.predicted, curve.observed]))
     corners = axes.collections[0].get_paths()[0].vertices

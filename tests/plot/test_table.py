@@ -7,7 +7,7 @@ from drawn import examples
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.plot import PLOTS
 from llrkit.plot.picture import Line, Picture
 from llrkit.plot.plotly_renderer import plain_figure
 
@@ -22,7 +22,7 @@ def test_the_table_lists_every_plot():
 
 @pytest.mark.parametrize(("name", "data"), EXAMPLES)
 def test_both_renderers_draw_the_lines_of_the_picture(name, data):
-    draw = PLOTS[name].draw
+    draw = PLOTS[name]
     picture = draw(data, renderer="none")
     assert isinstance(picture, Picture)
     assert picture.kind == name

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import llrkit as lk
-from llrkit.plot.all_plots import PLOTS
+from llrkit.jobs.plot import PLOTS
 from llrkit.plot.picture import Band, Line
 from llrkit.report.page import TOLERANCE, thin_line, thin_picture
 
@@ -53,7 +53,7 @@ def test_straight_lines_need_two_points_and_gaps_are_left_alone():
 
 @pytest.mark.parametrize(("name", "data"), list(examples()))
 def test_pictures_lose_no_mark_and_keep_exact_points(name, data):
-    picture = PLOTS[name].draw(data, renderer="none")
+    picture = PLOTS[name](data, renderer="none")
     thinned = thin_picture(picture, at_least=20)
     assert len(thinned.marks) == len(picture.marks)
     for before, after in zip(picture.marks, thinned.marks, strict=True):
@@ -90,4 +90,4 @@ def test_scores_near_the_largest_number_are_thinned_too():
     assert kept[-1] == 5
     result = lk.evaluate(lk.Scores(np.array([-1.0, 2.0, 3.0]) * 1e299, np.array([-3.0, -2.0, 1.0]) * 1e299))
     for name in ("det", "tippett", "bayes_error", "ape", "pav"):
-        assert thin_picture(PLOTS[name].draw(result, renderer="none")).marks
+        assert thin_picture(PLOTS[name](result, renderer="none")).marks

@@ -94,7 +94,7 @@ def of_calibrators(path):
 def of_classes(path):
     labels = np.arange(200) % 4
     loglik = np.random.default_rng(5).normal(size=(200, 4)) + 2.0 * np.eye(4)[labels]
-    trials = lk.ClassScores(loglik, labels, ("a", "b", "<b>c</b>", "d"))
+    trials = lk.scores.ClassScores(loglik, labels, ("a", "b", "<b>c</b>", "d"))
     pairs, means = lk.multiclass.pair_histograms(trials), lk.multiclass.idempotence(trials)
     write_class_report(lk.multiclass.evaluate(trials), path, pairs=pairs, idempotence=means)
 
@@ -102,7 +102,7 @@ def of_classes(path):
 def with_checks(path):
     scores = some_scores()
     result = lk.evaluate(scores, ece=True, ci="trial")
-    bands = {"A": lk.curve_bands(scores, result=result)}
+    bands = {"A": lk.trust.curve_bands(scores, result=result)}
     lk.write_report({"A": result}, path, bands=bands, checks={"A": lk.check_calibration(scores)})
 
 

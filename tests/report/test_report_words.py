@@ -74,7 +74,7 @@ def test_a_validation_in_markdown_and_html_names_all_its_inputs(tmp_path, scores
     lk.fit_logistic(scores).save(tmp_path / "cal.json")
     report, page = tmp_path / "report.md", tmp_path / "page.html"
     code, _, err = run("validate", file, "--criteria", criteria, "--map", tmp_path / "cal.json",
-                       "--report", report, "--html", page)  # fmt: skip
+                       "--md", report, "--html", page)  # fmt: skip
     assert code == 0, err
     for written in (report.read_text(), page.read_text()):
         for one in (file, other, criteria, tmp_path / "cal.json"):
@@ -89,7 +89,7 @@ def test_a_validation_in_markdown_and_html_names_all_its_inputs(tmp_path, scores
 def test_misleading_trials_are_named_by_file_and_line(tmp_path, scores):
     file = write(tmp_path / "llrs.csv", scores, ids=True)
     lines = file.read_text().splitlines()
-    found = lk.misleading_trials(lk.read_trials(file), n=5)
+    found = lk.trust.misleading_trials(lk.read_trials(file), n=5)
     for one in found:
         path, line = one.place.split(", line ")
         assert path == str(file)
@@ -98,9 +98,10 @@ def test_misleading_trials_are_named_by_file_and_line(tmp_path, scores):
     criteria = tmp_path / "criteria.toml"
     criteria.write_text('[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.9\n')
     report, page = tmp_path / "report.md", tmp_path / "page.html"
-    code, out, _ = run("validate", file, "--criteria", criteria, "--report", report, "--html", page,
+    code, out, _ = run("validate", file, "--criteria", criteria, "--md", report, "--html", page,
                        "--worst", 5, "--json", tmp_path / "out.json")  # fmt: skip
     assert code == 0
+    assert "<h1>Validation report</h1>" in page.read_text()
     listed = json.loads((tmp_path / "out.json").read_text())["misleading"]
     assert [one["place"] for one in listed] == [one.place for one in found]
     for written in (out, report.read_text(), text_of(page)):
@@ -110,7 +111,7 @@ def test_misleading_trials_are_named_by_file_and_line(tmp_path, scores):
 
 
 def test_arrays_have_positions_and_no_place():
-    found = lk.misleading_trials(lk.Scores([1.0, -2.0], [0.5, -1.0]))
+    found = lk.trust.misleading_trials(lk.Scores([1.0, -2.0], [0.5, -1.0]))
     assert [(one.place, one.words_of_place) for one in found] == [("", "position 1"), ("", "position 0")]
 
 

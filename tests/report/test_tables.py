@@ -61,7 +61,7 @@ def test_infinite_and_primary_costs_are_spelled():
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         lk.format_table(ONE, "word")
     with pytest.raises(lk.InputError):
         lk.format_table({"A": some_scores()})
@@ -74,7 +74,7 @@ def test_what_is_no_table_is_refused():
 def some_classes(seed=1, factor=1.0):
     rng = np.random.default_rng(seed)
     labels = np.repeat([0, 1, 2], 40)
-    return lk.ClassScores(factor * (rng.normal(0, 1, (120, 3)) + 2 * np.eye(3)[labels]), labels)
+    return lk.scores.ClassScores(factor * (rng.normal(0, 1, (120, 3)) + 2 * np.eye(3)[labels]), labels)
 
 
 def test_tables_of_several_classes():

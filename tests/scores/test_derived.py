@@ -45,7 +45,7 @@ def test_changes_follow_each_other_and_columns_come_along():
 
 def test_a_column_that_is_not_there_is_refused_when_it_is_asked_for():
     source = DerivedSource(trials_with_value(table(), "room", "b"), doubled)
-    with pytest.raises(lk.UnknownNameError, match="noise"):
+    with pytest.raises(lk.errors.UnknownNameError, match="noise"):
         source.with_columns("noise")
 
 
@@ -66,7 +66,7 @@ def test_roles_of_the_columns_are_kept():
     trials = lk.Trials(whole, score=["score", "plda"], enroll="room", test="sex")
     part = trials_with_value(trials, "sex", "m")
     assert (part.roles.score, *part.roles.ids) == (("score", "plda"), "room", "sex")
-    fused = lk.LinearMap(weights=np.ones(2), offset=0.0, systems=["score", "plda"]).on(part)
+    fused = lk.maps.LinearMap(weights=np.ones(2), offset=0.0, systems=["score", "plda"]).on(part)
     assert (fused.roles.score, *fused.roles.ids) == (("llr",), "room", "sex")
 
 
@@ -74,14 +74,14 @@ def test_a_choice_within_groups_keeps_speakers_apart():
     trials = speaker_trials()
     rooms = np.where(np.arange(len(trials)) % 2 == 0, "a", "b")
     trials = lk.Trials(trials.table.with_columns(room=rooms), enroll="one", test="two")
-    fitted = lk.fit_by(trials, column="room", method=lk.fit_best, methods="cmlg", folds=3, repeats=1)
+    fitted = lk.fits.fit_by(trials, column="room", method=lk.fit_best, methods="cmlg", folds=3, repeats=1)
     assert fitted.maps["a"].details["groups"] == ["one", "two"]
 
 
 FITS = {
-    "fit_by": lambda trials: lk.fit_by(trials, column="room", method=lk.fit_cmlg),
-    "fit_quality": lambda trials: lk.fit_quality(trials, columns="seconds"),
-    "after a map": lambda trials: lk.fit_logistic(lk.AffineMap(a=2.0, b=1.0).on(trials)),
+    "fit_by": lambda trials: lk.fits.fit_by(trials, column="room", method=lk.fit_cmlg),
+    "fit_quality": lambda trials: lk.fits.fit_quality(trials, columns="seconds"),
+    "after a map": lambda trials: lk.fit_logistic(lk.maps.AffineMap(a=2.0, b=1.0).on(trials)),
 }
 
 
@@ -92,5 +92,5 @@ def test_a_fit_names_the_row_of_the_whole_table(name):
     values["score"][27] = np.inf
     values["seconds"] = rng.uniform(3, 60, 40)
     trials = lk.Trials(values, origin="dev.csv")
-    with pytest.raises(lk.InfiniteScoreError, match=r"dev.csv, row 27 \(counted from 0\)"):
+    with pytest.raises(lk.errors.InfiniteScoreError, match=r"dev.csv, row 27 \(counted from 0\)"):
         FITS[name](trials)

@@ -28,13 +28,13 @@ def test_mapped_trials_can_be_held_in_memory():
 
 
 def test_an_unsupervised_fit_takes_scores_alone():
-    alone = lk.fit_unsupervised(SCORES)
-    labeled = lk.fit_unsupervised(SCORES, LABELS)
+    alone = lk.fits.fit_unsupervised(SCORES)
+    labeled = lk.fits.fit_unsupervised(SCORES, LABELS)
     assert_allclose([alone.a, alone.b], [labeled.a, labeled.b], rtol=1e-6)
     assert alone.densities is None  # there were no classes whose densities could be known
-    assert_allclose(lk.fit_unsupervised(SCORES.tolist(), prior=0.25).details["prior"], 0.25)
-    with pytest.raises(lk.TooFewTrialsError):
-        lk.fit_unsupervised([1.0, 2.0])
+    assert_allclose(lk.fits.fit_unsupervised(SCORES.tolist(), prior=0.25).details["prior"], 0.25)
+    with pytest.raises(lk.errors.TooFewTrialsError):
+        lk.fits.fit_unsupervised([1.0, 2.0])
     with pytest.raises(lk.InputError):
         lk.fit_logistic(SCORES)
 
@@ -51,10 +51,10 @@ def test_a_bootstrap_without_speakers_draws_trials():
     assert drawn.uncertainty.n_speakers is None
     groups = lk.evaluate(TRIALS, by="half", ci="bootstrap", replicates=100).groups
     assert all("cllr" in group.intervals for group in groups.values())
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.evaluate([1.0, 2.0, 3.0, *range(9)], [1] * 3 + [0] * 9, ci="bootstrap")
     twice = lk.Scores.from_labels(SCORES, LABELS, {"times": np.full(1500, 2.0)})
     with pytest.raises(lk.InputError):
-        lk.evaluate(lk.weigh(twice, "times"), ci="bootstrap")
+        lk.evaluate(lk.scores.weigh(twice, "times"), ci="bootstrap")
     with pytest.raises(lk.InputError):
         lk.evaluate(SCORES, LABELS, ci="speaker")

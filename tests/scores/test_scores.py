@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.base.threads import reduce_chunks, thread_count
+from llrkit.base.process import reduce_chunks, thread_count
 from llrkit.core.cells import count_trials
 from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Moments
@@ -15,20 +15,20 @@ from llrkit.scores.labels import classify_words, target_mask
 
 METRICS = {
     "eer": lk.eer,
-    "eer_roc": lk.eer_roc,
-    "prbep": lk.prbep,
+    "eer_roc": lk.metrics.eer_roc,
+    "prbep": lk.metrics.prbep,
     "auc": lk.auc,
     "min_cllr": lk.min_cllr,
     "cllr": lk.cllr,
     "cllr_cal": lk.cllr_cal,
-    "eer_threshold": lk.eer_threshold,
-    "det_slope": lk.det_slope,
+    "eer_threshold": lk.metrics.eer_threshold,
+    "det_slope": lk.metrics.det_slope,
     "evaluate": lk.evaluate,
     "min_dcf": lambda s: lk.min_dcf(s, point="sre08"),
     "act_dcf": lambda s: lk.act_dcf(s, point="sre08"),
-    "cross_entropy": lambda s: lk.cross_entropy(s, prior=0.1),
-    "rule_cost": lambda s: lk.rule_cost(s, rule="brier"),
-    "hter": lambda s: lk.hter(s, dev=s),
+    "cross_entropy": lambda s: lk.metrics.cross_entropy(s, prior=0.1),
+    "rule_cost": lambda s: lk.metrics.rule_cost(s, rule="brier"),
+    "hter": lambda s: lk.metrics.hter(s, dev=s),
     "c_primary actual": lambda s: lk.c_primary(s, evaluation="sre16"),
     "c_primary minimum": lambda s: lk.c_primary(s, evaluation="sre16", actual=False),
 }
@@ -37,10 +37,10 @@ every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 
 def test_empty_class_is_named():
     for target, nontarget, missing in (([], [1.0], "target"), ([1.0], [], "nontarget"), ([], [], "target")):
-        with pytest.raises(lk.EmptyClassError, match=f"no {missing} trials"):
+        with pytest.raises(lk.errors.EmptyClassError, match=f"no {missing} trials"):
             lk.Scores(target, nontarget)
     for labels, missing in (([1, 1], "nontarget"), (["imp", "imp"], "target"), ([], "target")):
-        with pytest.raises(lk.EmptyClassError, match=f"no {missing} trials"):
+        with pytest.raises(lk.errors.EmptyClassError, match=f"no {missing} trials"):
             lk.Scores.from_labels([1.0, 2.0][: len(labels)], labels)
 
 
@@ -56,7 +56,7 @@ class OnlyNontargets(OwnSource):
 
 @every_metric
 def test_an_empty_class_and_several_systems_are_refused_and_nothing_is_modified(metric):
-    with pytest.raises(lk.EmptyClassError):
+    with pytest.raises(lk.errors.EmptyClassError):
         metric(OnlyNontargets())
     with pytest.raises(lk.InputError):
         metric(lk.Scores([[1.0, 2.0], [0.5, 0.1]], [[0.0, 1.0], [-1.0, 0.2]]))
@@ -73,7 +73,7 @@ def test_large_arrays_are_copied_and_searched_for_nan_piece_by_piece():
     values = np.arange(float(2 * rows)).reshape(rows, 2)
     assert_array_equal(lk.Scores(values, values[:3]).target, values)
     values[rows - 2, 1] = np.nan
-    with pytest.raises(lk.NaNScoreError, match=f"index {rows - 2}, system 1"):
+    with pytest.raises(lk.errors.NaNScoreError, match=f"index {rows - 2}, system 1"):
         lk.Scores(values, values[:3])
 
 
@@ -85,9 +85,9 @@ def test_nan_is_refused_with_its_place():
         ([[1.0, 2.0], [np.nan, 0.0]], [[0.0, 1.0]], "target scores: NaN at index 1, system 0;"),
         (nothing, [0.0], "NaN at index 1;"),
     ):
-        with pytest.raises(lk.NaNScoreError, match=place):
+        with pytest.raises(lk.errors.NaNScoreError, match=place):
             lk.Scores(target, nontarget)
-    with pytest.raises(lk.NaNScoreError, match="NaN at index 3;"):
+    with pytest.raises(lk.errors.NaNScoreError, match="NaN at index 3;"):
         lk.Scores.from_labels([1.0, 2.0, 0.0, np.nan], [1, 0, 1, 0])
 
 
@@ -95,7 +95,7 @@ def test_nan_is_refused_with_its_place():
     "labels", [[0, 1, 2], [0.0, 0.5, 1.0], ["target", "maybe", "nontarget"], [1, None, 0]]
 )
 def test_labels_that_are_not_two_classes(labels):
-    with pytest.raises(lk.LabelError):
+    with pytest.raises(lk.errors.LabelError):
         lk.Scores.from_labels([1.0, 2.0, 3.0], labels)
 
 
@@ -211,8 +211,10 @@ def test_infinite_llrs_are_right_or_infinitely_wrong_never_nan(target, nontarget
     scores = lk.Scores(target, nontarget)
     assert lk.cllr(scores) == wanted
     assert lk.evaluate(scores).cllr == wanted
-    assert lk.cross_entropy(scores, prior=0.5) == wanted
-    np.testing.assert_allclose(lk.rule_cost(scores, rule="log", prior=0.5) / np.log(2), wanted, rtol=1e-15)
+    assert lk.metrics.cross_entropy(scores, prior=0.5) == wanted
+    np.testing.assert_allclose(
+        lk.metrics.rule_cost(scores, rule="log", prior=0.5) / np.log(2), wanted, rtol=1e-15
+    )
     assert not np.isnan(lk.cllr_cal(scores))
     assert 0 <= lk.min_cllr(scores) <= 1
 

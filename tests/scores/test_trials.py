@@ -5,7 +5,8 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit.core.cells import Grid
-from llrkit.core.summaries import Moments, grouped
+from llrkit.core.groups import grouped
+from llrkit.core.summaries import Moments
 
 TABLE = {
     "model": ["a", "b", "a", "c", "b", "a"],
@@ -92,7 +93,7 @@ def test_by_gives_parts_in_the_order_of_the_values():
     assert_array_equal(parts["f"].score_array, [-0.5, 2.0, 0.0])
     assert parts["m"].enroll == "model"
     assert list(make().by("seconds")) == [3, 10, 30]
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         make().by("age")
 
 
@@ -124,21 +125,21 @@ def test_labels():
      ([0.5, 1.0, 0.0], 0), ([float("nan"), 1.0, 0.0], 0)],
 )  # fmt: skip
 def test_wrong_labels_are_named(labels, row):
-    with pytest.raises(lk.LabelError):  # 0/1 and -1/1 at once: no row alone is wrong
+    with pytest.raises(lk.errors.LabelError):  # 0/1 and -1/1 at once: no row alone is wrong
         lk.Trials({"score": [0.5, 1.0, 2.0], "label": [1, 0, -1]}).scores()
     table = {"score": [0.5, 1.0, 2.0], "label": labels}
-    with pytest.raises(lk.LabelError, match=rf"row {row} "):
+    with pytest.raises(lk.errors.LabelError, match=rf"row {row} "):
         lk.Trials(table).scores()
-    with pytest.raises(lk.LabelError, match=rf"b\.txt, line {row + 1}"):
+    with pytest.raises(lk.errors.LabelError, match=rf"b\.txt, line {row + 1}"):
         lk.cllr(lk.Trials(table, origin="b.txt", lines=lambda rows: [row + 1 for row in rows]))
 
 
 @pytest.mark.parametrize("bad", [None, float("nan")])
 def test_missing_scores_are_named_by_row(bad):
     table = {"score": [0.5, 1.0, bad], "label": [0, 1, 1]}
-    with pytest.raises(lk.NaNScoreError, match=r"row 2 \(counted from 0\), column 'score'"):
+    with pytest.raises(lk.errors.NaNScoreError, match=r"row 2 \(counted from 0\), column 'score'"):
         lk.eer(lk.Trials(table))
-    with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, line 4, column 'score'"):
+    with pytest.raises(lk.errors.NaNScoreError, match=r"a\.tsv, line 4, column 'score'"):
         lk.eer(lk.Trials(table, origin="a.tsv", lines=lambda rows: [row + 2 for row in rows]))
 
 
@@ -152,11 +153,11 @@ def test_what_is_no_table_of_trials_is_refused():
         with pytest.raises(lk.InputError):
             lk.Trials(table).scores()
     for options in ({"score": "score"}, {"enroll": "who"}):
-        with pytest.raises(lk.UnknownNameError):
+        with pytest.raises(lk.errors.UnknownNameError):
             make(**options)
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         make().with_columns("noise")
-    with pytest.raises(lk.EmptyClassError):
+    with pytest.raises(lk.errors.EmptyClassError):
         lk.Trials({"score": pl.Series([], dtype=pl.Float64), "label": pl.Series([], dtype=pl.Int64)}).scores()
 
 
@@ -191,7 +192,7 @@ def test_float32_scores_stay_float32():
 
 def test_more_than_two_kinds_of_labels_are_said_to_be_pooled():
     table = {"score": [0.5, 1.0, 2.0], "label": ["target", "nontarget", "spoof"]}
-    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof'"):
+    with pytest.warns(lk.errors.PooledClassesWarning, match="'nontarget' and 'spoof'"):
         assert_array_equal(lk.Trials(table).is_target, [True, False, False])
-    with pytest.warns(lk.PooledClassesWarning, match="'bonafide' and 'genuine'"):
+    with pytest.warns(lk.errors.PooledClassesWarning, match="'bonafide' and 'genuine'"):
         lk.Scores.from_labels([1, 2, 3], ["genuine", "bonafide", "imp"])

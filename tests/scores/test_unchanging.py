@@ -104,7 +104,7 @@ def test_what_polars_holds_is_not_copied():
 
 def test_weights_changed_in_place_change_no_answer():
     weights = np.ones(300), np.ones(400)
-    weighed = lk.weigh(lk.Scores(TARGET, NONTARGET, {"times": weights}), "times")
+    weighed = lk.scores.weigh(lk.Scores(TARGET, NONTARGET, {"times": weights}), "times")
     before = lk.eer(weighed)
     weights[0][:] = np.arange(300)
     assert lk.eer(weighed) == before

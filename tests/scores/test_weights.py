@@ -39,7 +39,7 @@ TABLE, REPEATED = weighted_and_repeated()
 
 SOURCES = {
     "trials": lambda folder: lk.Trials(TABLE, weight="times"),
-    "any source": lambda folder: lk.weigh(lk.Trials(TABLE), "times"),
+    "any source": lambda folder: lk.scores.weigh(lk.Trials(TABLE), "times"),
     "parquet": lambda folder: lk.scan_trials(stored(folder, "t.parquet"), weight="times"),
     "text": lambda folder: lk.scan_trials(stored(folder, "t.csv"), weight="times"),
     "text in memory": lambda folder: lk.read_trials(stored(folder, "t.csv"), weight="times"),
@@ -58,7 +58,7 @@ def test_metrics(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("LLRKIT_AT_ONCE", "1600")
     source = SOURCES[kind](tmp_path)
     for name, arguments in METRICS.items():
-        metric = getattr(lk, name)
+        metric = getattr(lk.metrics, name)
         expected = metric(lk.Trials(REPEATED), **arguments)
         assert_allclose(metric(source, **arguments), expected, rtol=1e-12, err_msg=name)
         if name != "eer_threshold":
@@ -89,7 +89,7 @@ def test_fits(name):
     score = ["score", "other"] if name == "fit_fusion" else "score"
     repeated = lk.Trials(REPEATED, score=score)
     fitted = [
-        getattr(lk, name)(trials, **NEEDS.get(name, {}))
+        getattr(lk.fits, name)(trials, **NEEDS.get(name, {}))
         for trials in (lk.Trials(TABLE, score=score, weight="times"), repeated)
     ]
     assert_allclose(*(lk.cllr(one.on(repeated)) for one in fitted), rtol=1e-8)
@@ -97,7 +97,7 @@ def test_fits(name):
 
 def test_a_lineup_takes_no_weights():
     with pytest.raises(lk.InputError):
-        lk.fit_lineup(lk.Trials(TABLE, weight="times"), by="test")
+        lk.fits.fit_lineup(lk.Trials(TABLE, weight="times"), by="test")
 
 
 def test_an_evaluation_with_conditions_and_parts_of_trials():
@@ -114,7 +114,7 @@ def test_an_evaluation_with_conditions_and_parts_of_trials():
 def test_intervals_do_not_depend_on_the_scale_of_the_weights(share):
     scaled = lk.Trials(TABLE.with_columns(times=pl.col("times") * share), weight="times")
     widths = [
-        lk.evaluate(lk.AffineMap(a=0.9, b=0.1).on(trials), ci="trial").uncertainty.intervals["cllr"]
+        lk.evaluate(lk.maps.AffineMap(a=0.9, b=0.1).on(trials), ci="trial").uncertainty.intervals["cllr"]
         for trials in (scaled, lk.Trials(TABLE, weight="times"))
     ]
     assert_allclose(*widths, rtol=1e-9)
@@ -144,13 +144,13 @@ def test_what_is_no_weight_is_named(weights, row):
     with pytest.raises(lk.InputError, match=f"row {row} "):
         lk.eer(lk.Trials(table, weight="w"))
     with pytest.raises(lk.InputError):
-        lk.eer(lk.weigh(lk.Trials(table), "w"))
+        lk.eer(lk.scores.weigh(lk.Trials(table), "w"))
 
 
 def test_too_many_weights_and_unknown_columns_are_refused():
     table = {"score": np.arange(3000.0), "label": np.arange(3000) % 2, "w": np.linspace(1, 2, 3000)}
     with pytest.raises(lk.InputError):
         lk.eer(lk.Trials(table, weight="w"))
-    for wrong in (lambda: lk.Trials(table, weight="v"), lambda: lk.weigh(lk.Trials(table), "v")):
-        with pytest.raises(lk.UnknownNameError):
+    for wrong in (lambda: lk.Trials(table, weight="v"), lambda: lk.scores.weigh(lk.Trials(table), "v")):
+        with pytest.raises(lk.errors.UnknownNameError):
             wrong()

@@ -103,14 +103,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("reason", ["two modes", *(slow(reason) for reason in list(REFUSED)[1:])])
 def test_what_scores_do_not_tell_is_refused(trained, reason):
-    with pytest.raises(lk.AdaptationError):
+    with pytest.raises(lk.errors.AdaptationError):
         lk.fit_adapted(trained, REFUSED[reason](np.random.default_rng(7)))
 
 
 @pytest.mark.slow
 def test_a_share_outside_of_what_was_given_is_refused_and_one_inside_is_kept(trained):
     new = pair(np.random.default_rng(8), 1_000, 9_000, 1.0, 1.0)
-    with pytest.raises(lk.AdaptationError):
+    with pytest.raises(lk.errors.AdaptationError):
         lk.fit_adapted(trained, new, share=(0.2, 0.5))
     for share in (0.1, (0.05, 0.2)):
         told = lk.fit_adapted(trained, new, share=share).details["adaptation"]
@@ -118,7 +118,7 @@ def test_a_share_outside_of_what_was_given_is_refused_and_one_inside_is_kept(tra
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.NoOverlapWarning")
 @pytest.mark.parametrize("n", [5, 15, 50, 100])
 def test_a_few_labels_are_never_much_worse_than_the_map_nor_than_they_alone(n):
     """LLRs of which labels alone can tell that they are too high, too strong, or right as they are."""
@@ -131,7 +131,7 @@ def test_a_few_labels_are_never_much_worse_than_the_map_nor_than_they_alone(n):
             draw = np.random.default_rng([seed, n])
             few = lk.Scores(draw.choice(llrs.target, n), draw.choice(llrs.nontarget, n))
             line = shrunk_line(few.target, few.nontarget)
-            got.append(loss(lk.AffineMap(a=line.slope, b=line.offset), llrs))
+            got.append(loss(lk.maps.AffineMap(a=line.slope, b=line.offset), llrs))
             alone.append(loss(lk.fit_cmlg(few), llrs))
         assert np.mean(got) < 1.05 * old
         assert np.mean(got) < 1.1 * np.mean(alone) + (0.15 if n == 5 else 0.02)
@@ -238,13 +238,13 @@ def test_the_shift_of_verification_is_undone(shared, score, limit):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ScaleWarning")
 @pytest.mark.parametrize(
     ("score", "limit"), [("cm_lfcc_gmm", 0.55), ("cm_ocsoftmax", 0.30), ("cm_timeemb", 0.83)]
 )
 def test_new_attacks_are_refused_and_bounds_by_attack_hold(shared, score, limit):
     train, test = (spoofing(shared, f"cm_{part}", score) for part in ("dev", "eval"))
-    with pytest.raises(lk.AdaptationError):
+    with pytest.raises(lk.errors.AdaptationError):
         lk.fit_adapted(train, test)
     check = lk.check_shift(train, test)
     assert check.is_harmful

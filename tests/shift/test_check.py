@@ -161,7 +161,7 @@ def test_broken_densities_are_refused_when_the_file_is_read(trained, tmp_path, b
     plain = trained.to_dict()
     plain["densities"] = {**plain["densities"], **broken}
     (tmp_path / "broken.json").write_text(json.dumps(plain))
-    with pytest.raises(lk.MapFileError):
+    with pytest.raises(lk.errors.MapFileError):
         lk.load_map(tmp_path / "broken.json", accept_changed=True)
 
 
@@ -169,9 +169,9 @@ def test_impossible_shares_and_scores_are_refused(trained):
     for share in (0.0, 1.0, (0.2, 0.1), "0.1", (0.1, 0.2, 0.3), math.nan, True):
         with pytest.raises(lk.InputError):
             lk.check_shift(trained, np.zeros(500), share=share)
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.check_shift(trained, np.zeros(150))
-    with pytest.raises(lk.NaNScoreError, match="index 3"):
+    with pytest.raises(lk.errors.NaNScoreError, match="index 3"):
         lk.check_shift(trained, np.array([0.0, 1.0, 2.0, np.nan]))
     for scores in ("new.csv", ["a"]):
         with pytest.raises(lk.InputError):
@@ -205,7 +205,7 @@ def test_a_share_that_scores_without_a_shift_contradict_is_not_passed_over(train
         assert not check.is_shifted
         assert check.refusal in check.text
         assert math.isnan(check.harm)
-        with pytest.raises(lk.AdaptationError):
+        with pytest.raises(lk.errors.AdaptationError):
             lk.fit_adapted(trained, new, share=share)
     for known in (0.05, 0.06, (0.01, 0.04)):  # what chance explains, or shares that are known roughly
         assert not lk.check_shift(trained, new, share=known).refusal

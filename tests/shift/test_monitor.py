@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import llrkit as lk
 from llrkit.shift.monitor import TrainedCells, log_predicted
 
-pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ShiftWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ShiftWarning")
 
 
 def batch(rng, n, share, slope=1.0):
@@ -70,7 +70,7 @@ def test_a_shift_gives_an_alarm_that_stays(trained):
         for _ in range(5):
             monitor.update(batch(rng, 1_000, 0.05, slope=1.3))
     assert 8_000 < monitor.alarm_at <= 12_000
-    assert [one.category for one in given] == [lk.ShiftWarning]
+    assert [one.category for one in given] == [lk.errors.ShiftWarning]
     monitor.update(batch(rng, 1_000, 0.05))
     assert monitor.alarm
     monitor.reset()
@@ -146,5 +146,5 @@ def test_what_does_not_fit_is_refused(trained):
     for level in (0.0, 1.0, -0.1, "often"):
         with pytest.raises(lk.InputError):
             lk.ShiftMonitor(trained, level=level)
-    with pytest.raises(lk.NaNScoreError):
+    with pytest.raises(lk.errors.NaNScoreError):
         lk.ShiftMonitor(trained).update([1.0, np.nan])

@@ -73,7 +73,7 @@ def test_both_systems_can_be_fused():
 
 @pytest.mark.parametrize("options", [{"split": "train"}, {"system": "svm"}, {"system": ()}, {"system": 3}])
 def test_unknown_names_are_refused(options):
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         lk.sample_trials(**options)
 
 

@@ -32,20 +32,20 @@ def four_deviations(llrs):
 def test_eer_and_cllr_are_those_of_the_population(kind):
     asked = KINDS[kind]
     population = asked.mixture() if kind == "durations" else asked
-    scores = lk.simulate_trials(asked, n_target=N, n_nontarget=N, rng=5).scores()
+    scores = lk.simulate.simulate_trials(asked, n_target=N, n_nontarget=N, rng=5).scores()
     assert abs(lk.cllr(scores) - population.cllr) < four_deviations(scores)
     # the EER of a pair of large samples has a standard deviation below sqrt(E (1 - E) / 2N)
     deviation = np.sqrt(population.eer * (1.0 - population.eer) / (2.0 * N))
-    assert abs(lk.eer_roc(scores) - population.eer) < 4.0 * deviation
+    assert abs(lk.metrics.eer_roc(scores) - population.eer) < 4.0 * deviation
 
 
 def test_unequal_variances_have_their_moments_and_det_slope():
-    scores = lk.simulate_trials(
+    scores = lk.simulate.simulate_trials(
         UnequalGaussians(5.0, 1.6, 0.0, 1.0), n_target=N, n_nontarget=N, rng=1
     ).scores()
     assert_allclose([scores.target.mean(), scores.target.std()], [5.0, 1.6], atol=0.02)
     assert_allclose([scores.nontarget.mean(), scores.nontarget.std()], [0.0, 1.0], atol=0.02)
-    assert_allclose(lk.det_slope(scores).slope, -1.0 / 1.6, atol=0.02)
+    assert_allclose(lk.metrics.det_slope(scores).slope, -1.0 / 1.6, atol=0.02)
 
 
 # theory digest, durations 5, 10, 20, 40 s and a whole side of 300 s, in per cent
@@ -70,7 +70,7 @@ def test_mean_cllr_of_the_duration_model_against_the_printed_values(full, mean_c
 @pytest.mark.slow
 def test_every_combination_of_durations_has_its_own_eer():
     model = lk.simulate.DurationModel.between()
-    made = lk.simulate_trials(
+    made = lk.simulate.simulate_trials(
         lk.simulate.DurationPairs(model), n_target=50_000, n_nontarget=250_000, rng=2
     ).trials()
     cells = made.table.group_by("enroll_duration", "test_duration", "label").len()
@@ -84,16 +84,16 @@ def test_every_combination_of_durations_has_its_own_eer():
 
 @pytest.mark.slow
 def test_the_trials_do_not_depend_on_the_number_of_threads():
-    made = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
+    made = lk.simulate.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
     assert made.n_blocks == 4
     from llrkit.core.summaries import Moments
 
     one, four = (made.reduce(Moments.of, threads=n) for n in (1, 4))
     assert pickle.dumps(one) == pickle.dumps(four)
     assert (one.target.n, one.nontarget.n) == (900, 3_500_000)
-    again = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
+    again = lk.simulate.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
     assert_array_equal(again.block(2).target, made.block(2).target)
-    other = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=10)
+    other = lk.simulate.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=10)
     assert not np.array_equal(other.block(2).target, made.block(2).target)
     assert not np.array_equal(made.block(1).target[:10], made.block(2).target[:10])
 
@@ -106,7 +106,7 @@ TWO_BLOCKS = 1_100_000
     [*((kind, 4_000) for kind in KINDS), pytest.param("gaussian", TWO_BLOCKS, marks=pytest.mark.slow)],
 )
 def test_source_scores_and_trials_are_the_same_trials(kind, n):
-    made = lk.simulate_trials(KINDS[kind], n_target=300, n_nontarget=n, rng=3)
+    made = lk.simulate.simulate_trials(KINDS[kind], n_target=300, n_nontarget=n, rng=3)
     expected = lk.evaluate(made.trials(), by="gender")
     for source in (made, made.with_columns("gender").scores()):
         found = lk.evaluate(source, by="gender")
@@ -128,7 +128,9 @@ def test_source_scores_and_trials_are_the_same_trials(kind, n):
 )
 def test_ids_speakers_and_genders_make_sense(n_target, n_nontarget, speakers):
     table = (
-        lk.simulate_trials(KINDS["gaussian"], n_target=n_target, n_nontarget=n_nontarget, speakers=speakers)
+        lk.simulate.simulate_trials(
+            KINDS["gaussian"], n_target=n_target, n_nontarget=n_nontarget, speakers=speakers
+        )
         .trials()
         .table
     )
@@ -149,8 +151,8 @@ def test_ids_speakers_and_genders_make_sense(n_target, n_nontarget, speakers):
 
 
 def test_scale_offset_and_float32():
-    plain = lk.simulate_trials(KINDS["gaussian"], n_target=100, n_nontarget=200, rng=4).scores()
-    changed = lk.simulate_trials(
+    plain = lk.simulate.simulate_trials(KINDS["gaussian"], n_target=100, n_nontarget=200, rng=4).scores()
+    changed = lk.simulate.simulate_trials(
         KINDS["gaussian"], n_target=100, n_nontarget=200, rng=4, scale=2.0, offset=-1.0, dtype="float32"
     ).scores()
     assert changed.target.dtype == np.float32
@@ -163,9 +165,9 @@ def test_bad_input_is_refused():
         {"speakers": 5}, {"durations": ()}, {"durations": (5.0, -1.0)}, {"dtype": "float16"},
     ):  # fmt: skip
         with pytest.raises(lk.InputError):
-            lk.simulate_trials(KINDS["gaussian"], **{"n_target": 10, "n_nontarget": 10, **options})
-    made = lk.simulate_trials(KINDS["gaussian"], n_target=10, n_nontarget=10)
-    with pytest.raises(lk.UnknownNameError):
+            lk.simulate.simulate_trials(KINDS["gaussian"], **{"n_target": 10, "n_nontarget": 10, **options})
+    made = lk.simulate.simulate_trials(KINDS["gaussian"], n_target=10, n_nontarget=10)
+    with pytest.raises(lk.errors.UnknownNameError):
         made.with_columns("age")
     with pytest.raises(lk.InputError):
         made.block(1)

@@ -164,7 +164,7 @@ def test_real_speech_gains_what_centering_by_hand_gains(shared, tmp_path):
     kind = ["--vectors", "ivectornb"]
 
     def run(*arguments):
-        result = CliRunner().invoke(cli, ["recognize", *map(str, arguments), "--json", "-"])
+        result = CliRunner().invoke(cli, ["speech", *map(str, arguments), "--json", "-"])
         assert result.exit_code == 0, (result.output, result.exception)
         return json.loads(result.stdout)
 

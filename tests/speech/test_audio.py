@@ -98,7 +98,7 @@ def test_another_rate_is_resampled_or_refused(write, need):
     need("soxr")
     tone = {rate: 0.3 * np.sin(2.0 * np.pi * 440.0 * np.arange(rate) / rate) for rate in (16000, 8000)}
     files = [write("a.wav", tone[16000]), write("b.wav", tone[16000]), write("c.wav", tone[8000], rate=8000)]
-    with pytest.warns(lk.SpeechWarning):
+    with pytest.warns(lk.errors.SpeechWarning):
         frames = audio_frames(files, FrontEnd(normalize="none", deltas=0), ids=["a", "b", "c"])
     samples, rate = read_samples(Recording(files[2]), FrontEnd(sample_rate=16000))
     assert (rate, len(samples)) == (16000, 16000)

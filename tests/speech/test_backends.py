@@ -144,7 +144,7 @@ def test_broken_model_files_are_named(tmp_path):
         ("svm", LinearModels.load, {"ids": ["a"], "weights": eye, "offsets": [0.0]}),
     ):
         np.savez(file, schema=f"llrkit.{schema}/1", **arrays)
-        with pytest.raises(lk.FileFormatError, match=r"model\.npz: "):
+        with pytest.raises(lk.errors.FileFormatError, match=r"model\.npz: "):
             load(file)
 
 
@@ -174,7 +174,7 @@ def test_trials_of_a_matrix(tmp_path):
         again = lk.read_trials(tmp_path / name, key=key)
         assert_allclose(np.sort(again.scores().nontarget), np.sort(direct.nontarget), rtol=1e-12)
     write_matrix(matrix, enroll, test, tmp_path / "all.csv")
-    with pytest.warns(lk.LeftOutWarning):
+    with pytest.warns(lk.errors.LeftOutWarning):
         kept = lk.read_trials(tmp_path / "all.csv", label=None, key=tmp_path / "key", missing="drop")
     assert kept.scores().n_target
 

@@ -52,9 +52,9 @@ def test_rows_are_found_by_mask_number_value_and_id():
     assert found.where(speaker="spk1").ids.tolist() == ["utt2", "utt3"]
     assert found.where(duration=[5.0, 8.0], speaker="spk1").ids.tolist() == ["utt3"]
     assert found.rows_of(["utt3", "utt0"]).tolist() == [3, 0]
-    with pytest.raises(lk.UnknownNameError, match="'utt9', 'nobody'"):
+    with pytest.raises(lk.errors.UnknownNameError, match="'utt9', 'nobody'"):
         found.rows_of(["utt0", "utt9", "nobody", "utt9"])
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         found.where(sex="f")
     with pytest.raises(lk.InputError):
         found.where(duration=99)
@@ -95,7 +95,7 @@ def test_npz_with_several_matrices(tmp_path):
     assert (found.dim, found.ids.tolist(), list(found.columns)) == (5, ["s", "t"], ["seconds"])
     assert read_embeddings(file, vectors="emb_a").dim == 3
     for options in ({}, {"vectors": "c"}):
-        with pytest.raises(lk.FileFormatError, match="emb_a, emb_b"):
+        with pytest.raises(lk.errors.FileFormatError, match="emb_a, emb_b"):
             read_embeddings(file, **options)
 
 
@@ -123,7 +123,7 @@ def test_kaldi_text_and_matrices(tmp_path, need):
     assert_array_equal(read_embeddings(file).vectors, [[1, 2.5, -3], [0, 0, 1e-3]])
     file.write_text("m  [\n  1 2\n  3 4 ]\n")
     assert_array_equal(dict(read_kaldi(file))["m"], [[1, 2], [3, 4]])
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         read_embeddings(file)
     file.write_text("m  [\n  1 2 ]\n")
     assert_array_equal(read_embeddings(file).vectors, [[1, 2]])
@@ -170,7 +170,7 @@ def test_bad_files_are_refused_by_name(tmp_path, need, monkeypatch, where):
     need("kaldiio")
     monkeypatch.chdir(tmp_path)
     bad_files(tmp_path)
-    with pytest.raises(lk.FileFormatError, match=where):
+    with pytest.raises(lk.errors.FileFormatError, match=where):
         read_embeddings(tmp_path / where.split(",")[0].split(":")[0])
     assert not (tmp_path / "ran").exists()
 
@@ -180,7 +180,7 @@ def test_speakers_of_a_list(tmp_path, need):
     write_embeddings(some(), tmp_path / "x.ark")
     for text, where in (("utt0 a\n", ": "), ("utt0 a b\n", ", line 1"), ("utt0 a\nutt0 b\n", ", line 2")):
         (tmp_path / "spk").write_text(text)
-        with pytest.raises(lk.FileFormatError, match=f"spk{where}"):
+        with pytest.raises(lk.errors.FileFormatError, match=f"spk{where}"):
             read_embeddings(tmp_path / "x.ark", speakers=tmp_path / "spk")
 
 

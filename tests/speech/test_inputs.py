@@ -9,7 +9,8 @@ from llrkit.io.selection import read_trial_list
 from llrkit.speech.embeddings import Embeddings
 from llrkit.speech.frames import Frames, read_frames
 from llrkit.speech.lists import read_speech, read_speech_list
-from llrkit.speech.scoring import all_pairs_table, listed_pairs_table
+from llrkit.speech.scoring import scored_pairs
+from llrkit.speech.sides import Side, text_array
 
 
 @pytest.mark.parametrize(
@@ -42,18 +43,18 @@ def test_lists(tmp_path, text, speakers, files):
 )
 def test_broken_lists_are_named_by_line(tmp_path, text, where):
     (tmp_path / "list").write_text(text)
-    with pytest.raises(lk.FileFormatError, match=where):
+    with pytest.raises(lk.errors.FileFormatError, match=where):
         read_speech_list(tmp_path / "list")
 
 
 def test_missing_files_are_named_before_anything_is_read(tmp_path):
     (tmp_path / "list").write_text("anna\ta.wav\nben\tb.wav\n")
     (tmp_path / "a.wav").write_text("")
-    with pytest.raises(lk.FileFormatError, match=r"list, line 2: .*b\.wav"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"list, line 2: .*b\.wav"):
         read_speech(tmp_path / "list")
-    with pytest.raises(lk.FileFormatError, match=r"list, line 1: .*elsewhere/a\.wav"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"list, line 1: .*elsewhere/a\.wav"):
         read_speech(tmp_path / "list", folder=tmp_path / "elsewhere")
-    with pytest.raises(lk.FileFormatError, match=r"none\.tsv"):
+    with pytest.raises(lk.errors.FileFormatError, match=r"none\.tsv"):
         read_speech(tmp_path / "none.tsv")
 
 
@@ -129,6 +130,11 @@ def test_what_does_not_fit_together(arrays, tmp_path):
             call()
 
 
+def side(ids, speakers=None):
+    """A side of one-letter ids, and of one-letter speakers if they are known."""
+    return Side(text_array(list(ids)), None if speakers is None else text_array(list(speakers)))
+
+
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
@@ -142,11 +148,11 @@ def test_lists_of_trials(tmp_path, text, labels):
     (tmp_path / "trials").write_text(text)
     pairs = read_trial_list(tmp_path / "trials")
     scores = np.array([[1.0, 2.0], [3.0, 4.0]])
-    found = listed_pairs_table(scores, pairs, ["a", "b"], ["x", "y"])
+    found = scored_pairs(scores, side("ab"), side("xy"), pairs)
     assert found.table["score"].to_list() == [3.0, 2.0]
     if labels is None:
         assert found.label is None
-        known = listed_pairs_table(scores, pairs, ["a", "b"], ["x", "y"], speakers=(["s", "t"], ["s", "s"]))
+        known = scored_pairs(scores, side("ab", "st"), side("xy", "ss"), pairs)
         assert known.table["label"].to_list() == ["nontarget", "target"]
     else:
         assert found.table[found.label].to_list() == labels
@@ -155,18 +161,17 @@ def test_lists_of_trials(tmp_path, text, labels):
 def test_unknown_ids_in_a_list_of_trials_are_named_by_line(tmp_path):
     (tmp_path / "trials").write_text("a x target\nc x target\n")
     pairs = read_trial_list(tmp_path / "trials")
-    with pytest.raises(lk.FileFormatError, match=r"trials, line 2: .*'c'"):
-        listed_pairs_table(np.zeros((1, 1)), pairs, ["a"], ["x"])
-    with pytest.raises(lk.FileFormatError, match=r"trials, line 1: .*'x'"):
-        listed_pairs_table(np.zeros((2, 1)), pairs, ["a", "c"], ["y"])
+    with pytest.raises(lk.errors.FileFormatError, match=r"trials, line 2: .*'c'"):
+        scored_pairs(np.zeros((1, 1)), side("a"), side("x"), pairs)
+    with pytest.raises(lk.errors.FileFormatError, match=r"trials, line 1: .*'x'"):
+        scored_pairs(np.zeros((2, 1)), side("ac"), side("y"), pairs)
     (tmp_path / "scores").write_text("score,label\n1.0,target\n")
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         read_trial_list(tmp_path / "scores")
 
 
 def test_all_pairs_leave_out_a_segment_against_itself():
-    found = all_pairs_table(np.array([[1.0, 2.0], [3.0, 4.0]]), ["x", "y"], ["x", "z"],
-                      speakers=(["s", "t"], ["s", "t"]))  # fmt: skip
+    found = scored_pairs(np.array([[1.0, 2.0], [3.0, 4.0]]), side("xy", "st"), side("xz", "st"))
     assert found.table.rows() == [
         ("x", "z", 2.0, "nontarget", "s", "t"),
         ("y", "x", 3.0, "nontarget", "t", "s"),

@@ -67,7 +67,7 @@ def test_plda_against_kaldis_own_formula(recipe):
 
 def test_the_whole_recipe_from_the_command_line(recipe):
     folder, mean, transform, psi, matrix, center = recipe
-    arguments = ["recognize", "import-kaldi", folder / "plda", "--mean", folder / "mean.vec", "--transform",
+    arguments = ["speech", "import-kaldi", folder / "plda", "--mean", folder / "mean.vec", "--transform",
                  folder / "transform.mat", "-o", folder / "model.npz"]  # fmt: skip
     result = CliRunner().invoke(cli, list(map(str, arguments)))
     assert result.exit_code == 0, result.exception

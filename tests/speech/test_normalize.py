@@ -180,8 +180,8 @@ def test_t_norm_turns_the_det(scales_target, raw_slope, slope):
     assert np.std(before.nontarget) == pytest.approx(np.sqrt(second), rel=0.05)
     assert np.std(after.target) == pytest.approx(normed_sd, rel=0.08)
     assert np.std(after.nontarget) == pytest.approx(1.0, rel=0.01)
-    assert raw_slope[0] < lk.det_slope(before).slope < raw_slope[1]
+    assert raw_slope[0] < lk.metrics.det_slope(before).slope < raw_slope[1]
     if slope is None:
-        assert -0.8 < lk.det_slope(after).slope < -0.5
+        assert -0.8 < lk.metrics.det_slope(after).slope < -0.5
     else:
-        assert lk.det_slope(after).slope == pytest.approx(slope, abs=0.08)
+        assert lk.metrics.det_slope(after).slope == pytest.approx(slope, abs=0.08)

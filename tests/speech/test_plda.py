@@ -268,7 +268,7 @@ def test_saved_model_is_the_same(tmp_path):
         assert_array_equal(getattr(again, name), getattr(plda, name))
         assert not getattr(again, name).flags.writeable
     np.savez(tmp_path / "other.npz", mean=[1.0])
-    with pytest.raises(lk.FileFormatError, match=r"other\.npz: "):
+    with pytest.raises(lk.errors.FileFormatError, match=r"other\.npz: "):
         PLDA.load(tmp_path / "other.npz")
 
 

@@ -112,7 +112,7 @@ def on_the_way_to_infinity(dev, slope):
         return of_target + np.logaddexp(0.0, slope * dev.nontarget + offset).mean()
 
     ends = -slope * dev.target.min(), -slope * dev.nontarget.max()
-    return lk.AffineMap(a=slope, b=minimize_scalar(loss, bounds=ends, options={"xatol": 1e-9}).x)
+    return lk.maps.AffineMap(a=slope, b=minimize_scalar(loss, bounds=ends, options={"xatol": 1e-9}).x)
 
 
 def test_cosine_cllrs_of_ecapa_where_some_pairs_are_separable(folder, prepared):
@@ -127,7 +127,7 @@ def test_cosine_cllrs_of_ecapa_where_some_pairs_are_separable(folder, prepared):
     for pair in PAIRS:
         try:
             cllrs.append(calibrated_cllr(lk.fit_logistic, dev[pair], evaluation[pair]))
-        except lk.SeparationError:
+        except lk.errors.SeparationError:
             refused.append(pair)
             there = on_the_way_to_infinity(dev[pair], float(printed[pair]["a_logreg"]))
             cllrs.append(calibrated_cllr(lambda _, there=there: there, dev[pair], evaluation[pair]))

@@ -1,7 +1,7 @@
 """The whole chain on simulated frames: error rates by duration, every back-end, files, mistakes."""
 
-from dataclasses import replace
 from functools import cache
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -9,11 +9,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
+from llrkit.base.options import declared, defaults
 from llrkit.simulate.speakers import FrameModel
 from llrkit.speech.embeddings import Embeddings
 from llrkit.speech.frames import Frames, FrontEnd
 from llrkit.speech.models import BACKENDS
-from llrkit.speech.recognizer import Recognizer, RecognizerOptions, train_recognizer
+from llrkit.speech.options import RecognizerOptions, ScoreOptions
+from llrkit.speech.recognizer import Recognizer, train_recognizer
 from llrkit.speech.sides import Side
 
 WORLD = FrameModel(n_components=8, dim=10, rank=10, strength=0.4, channel=0.25, seed=3)
@@ -42,7 +44,7 @@ def recognizers(speech):
 
     @cache
     def get(backend, **options):
-        options |= {"iterations": 4, "rng": 1}
+        options |= {"rng": 1, **({"iterations": 4} if backend in ("plda", "ubm-gmm") else {})}
         if backend == "ubm-gmm":
             return train_recognizer(speech[0], backend, n_gaussians=8, **options)
         if backend == "plda" and "uncertainty" not in options:
@@ -91,8 +93,7 @@ def test_every_backend_separates_and_is_saved_whole(speech, recognizers, backend
 
 
 @pytest.mark.parametrize(
-    ("backend", "norm"),
-    [*product(["plda", "ubm-gmm"], ["z", "t", "zt", "s", "as1", "as2"]), ("svm", "as2")],
+    ("backend", "norm"), [*product(["plda", "ubm-gmm"], ["z", "t", "zt", "s", "as1", "as2"]), ("svm", "as2")]
 )
 def test_normalization_by_a_cohort_against_a_loop(speech, recognizers, backend, norm, need):
     """Cohort utterances are models and segments; the statistics are written out for one trial."""
@@ -175,7 +176,7 @@ def vectors(n=30, dim=3, **options):
     return Embeddings(rng.normal(size=(n, dim)), [f"v{i}" for i in range(n)], **options)
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.SpeechWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.SpeechWarning")
 def test_mistakes(speech, recognizers, tmp_path):
     plda, gmm = recognizers("plda"), recognizers("ubm-gmm")
     on_vectors = train_recognizer(vectors(speakers=np.arange(30) // 3), "cosine")
@@ -197,7 +198,7 @@ def test_mistakes(speech, recognizers, tmp_path):
         lambda: train_recognizer(speech[0], "ubm-gmm", steps=["lda"]),
         lambda: train_recognizer(vectors(), "ubm-gmm"),
         lambda: train_recognizer(vectors(speakers=np.arange(30) // 3), uncertainty=True),
-        lambda: replace(on_vectors, options=RecognizerOptions("cosine", True)).prepare(vectors()),
+        lambda: RecognizerOptions(backend="cosine", uncertainty=True),
         lambda: plda.prepare(vectors()),
         lambda: gmm.prepare(vectors()),
         lambda: on_vectors.prepare(speech[1]),
@@ -205,7 +206,7 @@ def test_mistakes(speech, recognizers, tmp_path):
         lambda: plda.enroll(nobody),
         lambda: plda.scores(gmm.enroll(speech[1]), plda.prepare(speech[2])),
         lambda: gmm.extractor.embed(speech[1]),
-        lambda: train_recognizer(speech[0], "ubm-gmm", top_gaussians=0),
+        lambda: train_recognizer(speech[0], "ubm-gmm", top_gaussians=-1),
         lambda: train_recognizer(speech[0], "ubm-gmm", relevance=0.0),
     ):
         with pytest.raises(lk.LlrkitError):
@@ -215,3 +216,18 @@ def test_mistakes(speech, recognizers, tmp_path):
             Recognizer.load(tmp_path / f"{name}.npz")
     with pytest.raises(lk.LlrkitError, match=r"empty\.npz: "):
         Side.load(tmp_path / "empty.npz")
+
+
+def test_the_declared_options_of_scoring_are_the_keywords_of_the_method():
+    keywords = signature(Recognizer.scores).parameters
+    assert {name: keywords[name].default for name in declared(ScoreOptions)} == defaults(ScoreOptions)
+
+
+def test_options_that_say_nothing_are_refused_in_python_too():
+    made = vectors(speakers=np.arange(30) // 3)
+    for wrong in (
+        {"backend": "cosine", "rank": 2}, {"relevance": 8.0}, {"cost": 2.0}, {"adaptation": "coral"},
+        {"backend": "cosine", "iterations": 3}, {"n_gaussians": 4}, {"backend": "ubm-gmm", "adapt": made},
+    ):  # fmt: skip
+        with pytest.raises(lk.LlrkitError):
+            train_recognizer(made, **wrong)

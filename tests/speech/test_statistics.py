@@ -193,8 +193,8 @@ def test_mixtures_are_saved_and_loaded(tmp_path):
     for name in ("weights", "means", "variances", "log_likelihoods"):
         assert_array_equal(getattr(again, name), getattr(gmm, name))
     np.savez(tmp_path / "other.npz", schema="llrkit.gmm/1", weights=[1.0])
-    with pytest.raises(lk.FileFormatError, match=r"other\.npz: "):
+    with pytest.raises(lk.errors.FileFormatError, match=r"other\.npz: "):
         DiagonalGMM.load(tmp_path / "other.npz")
     np.savez(tmp_path / "plda.npz", schema="llrkit.plda/1")
-    with pytest.raises(lk.FileFormatError, match=r"plda\.npz: "):
+    with pytest.raises(lk.errors.FileFormatError, match=r"plda\.npz: "):
         DiagonalGMM.load(tmp_path / "plda.npz")

@@ -85,10 +85,10 @@ def test_shrinkage_makes_flat_directions_usable():
     found = background()
     flat = found.replace(vectors=np.column_stack([found.vectors, np.zeros(len(found))]))
     for train in (train_whitening, train_wccn, train_lda):
-        with pytest.warns(lk.SpeechWarning):
+        with pytest.warns(lk.errors.SpeechWarning):
             assert np.isfinite(train(flat)(flat).vectors).all()
         assert np.isfinite(train(flat, shrinkage=1e-3)(flat).vectors).all()
-    with pytest.warns(lk.SpeechWarning):
+    with pytest.warns(lk.errors.SpeechWarning):
         assert_allclose(train_whitening(flat)(flat).vectors, train_whitening(flat, dim=5)(flat).vectors)
     with pytest.raises(lk.InputError):
         train_whitening(flat, dim=6)
@@ -169,5 +169,5 @@ def test_broken_chain_files(tmp_path):
         {"schema": "llrkit.plda/1"},
     ):
         np.savez(file, **arrays)
-        with pytest.raises(lk.FileFormatError, match=r"chain\.npz: "):
+        with pytest.raises(lk.errors.FileFormatError, match=r"chain\.npz: "):
             Chain.load(file)

@@ -9,13 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from modules import import_all
 
-from llrkit.biometrics.people_groups import GroupErrors, group_errors
+from llrkit.biometrics.people_groups import group_errors
 from llrkit.biometrics.searches import BestScores, SubjectsBeforeMates, before_mates
-from llrkit.biometrics.verification import _Unexplained
 from llrkit.core.summaries import Grouped, SummaryBase, subclasses_of
 from llrkit.scores import Scores
-from llrkit.spoof.counts import KindCounts, _AcceptedOfKinds, _ScoresByKind, scores_of_kinds
-from llrkit.spoof.fusion import KindLosses
+from llrkit.spoof.counts import KindCounts
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 GRID = np.append(-np.inf, POINTS)
@@ -24,24 +22,15 @@ CATEGORIES = {"kind": ("target", "nontarget", "spoof"), "attack": ("-", "A01", "
 MATES = {0: 0.25, 1: -1.0, 2: -np.inf}
 
 
-def doubled(scores):
-    """A fused score of one system, and its derivatives."""
-    return 2.0 * scores - 0.5, np.column_stack([scores, np.ones(len(scores))])
-
-
 SUMMARIES = {
     "KindCounts": KindCounts.at(GRID, "kind", None),
     "KindCounts by attack": KindCounts.at(GRID, "kind", "attack"),
-    "accepted": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
-    "accepted of an attack": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", "attack", "A01"), [0.0]),
-    "KindLosses": KindLosses.at(doubled, 0.3, "kind"),
-    "GroupErrors": group_errors(0.0, ("sex",)),
-    "GroupErrors of two sides": group_errors(0.25, ("sex", "other")),
+    "group errors": group_errors(0.0, ("sex",)),
+    "group errors of two sides": group_errors(0.25, ("sex", "other")),
     "BestScores": BestScores.at("probe", None, None),
     "BestScores of subjects": BestScores.at("probe", "person", "enrolled"),
     "before mates": before_mates("probe", MATES),
     "SubjectsBeforeMates": SubjectsBeforeMates.at("probe", MATES, "sex"),
-    "unexplained": lambda chunk: _Unexplained.of(chunk, "failed"),
 }
 every = pytest.mark.parametrize("name", SUMMARIES)
 
@@ -71,12 +60,9 @@ def joined(*chunks):
 
 
 VALUES = st.sampled_from([*POINTS.tolist(), -np.inf])
-FINITE = st.sampled_from(POINTS.tolist())
 
 
-def chunks_for(name):
-    values = FINITE if name == "KindLosses" else VALUES
-    return st.builds(chunk_of, st.lists(values, max_size=7), st.lists(values, max_size=9))
+CHUNKS = st.builds(chunk_of, st.lists(VALUES, max_size=7), st.lists(VALUES, max_size=9))
 
 
 @every
@@ -84,7 +70,7 @@ def chunks_for(name):
 @given(data=st.data(), weight=st.sampled_from([0.5, 3.0, 0.125]), times=st.integers(1, 4))
 def test_sums_weights_and_dicts(name, data, weight, times):
     summarize = SUMMARIES[name]
-    chunks = [data.draw(chunks_for(name)) for _ in range(3)]
+    chunks = [data.draw(CHUNKS) for _ in range(3)]
     a, b, c = map(summarize, chunks)
     assert_same((a + b) + c, a + (b + c))
     assert_same(a + b, b + a)
@@ -102,10 +88,6 @@ def test_sums_weights_and_dicts(name, data, weight, times):
 @every
 def test_adding_changes_something(name):
     a, b = chunk_of([1.0, 0.0, -0.5], [-2.0, 0.25, 1.0]), chunk_of([3.0, -np.inf], [1.0, 3.0, 3.0, 3.0])
-    if name == "KindLosses":
-        b = chunk_of([3.0], [1.0])
-    elif name == "unexplained":
-        b = chunk_of([-np.inf], [])
     summarize = SUMMARIES[name]
     with pytest.raises(AssertionError):
         assert_same(summarize(a) + summarize(b), summarize(a))
@@ -115,16 +97,7 @@ def test_every_summary_of_these_rooms_is_in_this_test():
     for room in ("llrkit.spoof", "llrkit.biometrics"):
         import_all(room)
     made = [make(chunk_of([1.0], [0.0])) for make in SUMMARIES.values()]
-    tested = {type(one) for one in made if not isinstance(one, Grouped)} | {GroupErrors}
-    collections = {_ScoresByKind}  # it holds trials, not counts: see the test below
+    tested = {type(one) for one in made if not isinstance(one, Grouped)}
     rooms = ("llrkit.spoof.", "llrkit.biometrics.")
     ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith(rooms)}
-    assert ours == tested | collections
-
-
-def test_scores_that_are_kept_are_those_of_both_chunks():
-    a, b = chunk_of([1.0, -1.0], [0.0, 0.25, 1.0]), chunk_of([3.0], [-2.0, 1.0])
-    chosen = ("kind", None, None)
-    kinds = _ScoresByKind(scores_of_kinds(a, chosen)) + _ScoresByKind(scores_of_kinds(b, chosen))
-    for found, expected in zip(kinds.scores, ([1.0, -1.0, 3.0], [0.0, 1.0, -2.0], [0.25, 1.0]), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    assert ours == tested

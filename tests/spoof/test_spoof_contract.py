@@ -11,7 +11,7 @@ from own_source import OwnSource
 
 import llrkit as lk
 from llrkit import spoof
-from llrkit.base.threads import reduce_chunks
+from llrkit.base.process import reduce_chunks
 from llrkit.scores.source import Roles
 
 SYSTEMS = ("asv", "cm", "sasv")

@@ -279,8 +279,8 @@ def test_evaluation_equals_the_single_functions():
     assert result.t_eer == spoof.t_eer(trials)
     pairs = {"sv_eer": ("nontarget",), "spf_eer": ("spoof",), "sasv_eer": ("nontarget", "spoof")}
     for name, others in pairs.items():
-        assert getattr(result, name) == lk.eer_roc(trials.pair("sasv", ("target",), others))
-    assert result.cm_eer == lk.eer_roc(trials.pair("cm", ("target", "nontarget"), ("spoof",)))
+        assert getattr(result, name) == lk.metrics.eer_roc(trials.pair("sasv", ("target",), others))
+    assert result.cm_eer == lk.metrics.eer_roc(trials.pair("cm", ("target", "nontarget"), ("spoof",)))
     assert list(result.attacks) == ["A1", "A2"]
     kept = (table["label"] != "spoof") | (table["attack"] == "A1")
     alone = spoof.SpoofTrials({name: np.asarray(values)[kept] for name, values in table.items()})

@@ -110,7 +110,7 @@ def test_trials_without_a_score_count_only_where_it_is_not_needed():
     )
     result = spoof.evaluate(made(holes))
     assert result.sv_eer == WHOLE.sv_eer
-    targets_only = lk.eer_roc(made(TABLE).pair("cm", ("target",), ("spoof",)))
+    targets_only = lk.metrics.eer_roc(made(TABLE).pair("cm", ("target",), ("spoof",)))
     assert result.cm_eer == targets_only
     nan = holes.with_columns(pl.col("cm").fill_null(float("nan")))
     assert_same(spoof.evaluate(made(nan)), result)

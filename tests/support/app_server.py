@@ -51,7 +51,7 @@ class HereAndNow:
 
 def answer_of_worker(task):
     """What a worker says at the end of a task."""
-    from llrkit.app.worker_process import Telling, _do_work
+    from llrkit.app.worker import Telling, _do_work
 
     out = io.StringIO()
     with chdir("."):  # a task changes into the folder of its project

@@ -40,7 +40,7 @@ def examples():
     x = np.linspace(-4, 4, 9)
     logistic = LlrCurve("logistic", x, 0.4 * x + 0.1, 0.8 * x - 0.3, 0.8 * x + 0.3)
     yield "idempotence", [logistic, LlrCurve("kde", x, 0.5 * x, x - 1.0, x + 1.0)]
-    yield "reliability", lk.reliability_curve(some_scores())
+    yield "reliability", lk.metrics.reliability_curve(some_scores())
     yield "two_gaussians", lk.theory.GaussianLLR.from_eer(0.05)
     yield "cllr_scatter", CllrScatter("CMLG", "logistic", [0.1, 0.8], [0.11, 0.79], ("5-5", "full-full"))
     yield "prior_scan", PriorScan([-2.0, 0.0, 2.0], {"CMLG": [0.26, 0.39, 0.55]}, 0.24)
@@ -62,7 +62,7 @@ def some_classes():
     rng = np.random.default_rng(2)
     labels = np.arange(240) % 4
     loglik = 1.5 * (rng.normal(size=(240, 4)) + 1.5 * np.eye(4)[labels])
-    return lk.ClassScores(loglik, labels, ["en", "de", "nl", "fr"])
+    return lk.scores.ClassScores(loglik, labels, ["en", "de", "nl", "fr"])
 
 
 def some_groups():

@@ -14,7 +14,7 @@ import polars as pl
 import llrkit as lk
 from llrkit.io import text_lines
 from llrkit.io.formats import read_table, scan_tables
-from llrkit.io.trial_checks import as_trials_checked
+from llrkit.io.trial_checks import as_trials_checked, score_values, with_scores
 
 try:  # without them the files of their formats are not made
     import h5py
@@ -172,11 +172,13 @@ def outcome(path, content) -> str:
 def _read(path):
     """A table and its scores, checked as ``read_trials`` does; a key has none, and labels may be missing."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lk.PooledClassesWarning)
+        warnings.simplefilter("ignore", lk.errors.PooledClassesWarning)
         found = read_table(path)
         if not found.score:
             return found, np.empty(0)
-        return found, as_trials_checked(found, labeled=found.label is not None).score_array
+        if found.label is None:
+            return found, score_values(with_scores(found))
+        return found, as_trials_checked(found).score_array
 
 
 def _assert_nothing_lost_or_made(content, found, scores) -> None:

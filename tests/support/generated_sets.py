@@ -29,10 +29,7 @@ def two_classes():
         "cosine": (0.55 + 0.12 * normal(400), 0.05 + 0.09 * normal(4000)),
         "ties": (rounded(1 + 1.7 * normal(200), 2), rounded(-1 + 1.3 * normal(1000), 2)),
         "tails": (4 + 2 * logistic(250), -4 + 1.5 * logistic(2500)),
-        "saturated": (
-            rounded(expit(6 + 4 * normal(400)), 1000),
-            rounded(expit(-2 + 6 * normal(1500)), 1000),
-        ),
+        "saturated": (rounded(expit(6 + 4 * normal(400)), 1000), rounded(expit(-2 + 6 * normal(1500)), 1000)),
         "balanced": (1 + 1.4 * normal(20000), -1 + 1.4 * normal(20000)),
         "reversed": (-1 + normal(300), 1 + normal(700)),
         "tiny": (np.array([-1, 0.5, 2, 3]), np.array([-3, -2, -1, 0, 1.0])),

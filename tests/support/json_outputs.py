@@ -8,22 +8,21 @@ import numpy as np
 import polars as pl
 
 OUTPUTS = """
-adapt t.json sp.csv -o o/adapted.json
-adapt t.json sp.csv -o o/adapted.json --labeled y.csv
 calibrate sp.csv --speakers es,ts --method logistic -o o/logistic.json
 calibrate x.csv --method pav --bound none -o o/pav.json
 calibrate cls.csv --classes a,b,c -o o/classes.json
 case k.json --h1 same --h2 other --score 0.5
 case k.json --h1 same --h2 other --train x.csv --scores u.csv --validation y.csv --verbal
-compare x.csv z.csv --methods cmlg,logistic
-compare cls.csv cls2.csv --classes a,b,c --methods scale-offset
-compare-systems x.csv y.csv sp.csv --ids test
-compare-systems sp.csv sp2.csv --speakers es,ts
+compare x.csv y.csv sp.csv --ids test
+compare sp.csv sp2.csv --speakers es,ts
 diagnose sp.csv --point 0.05
 diagnose x.csv
-differential sp.csv --by sex --fmr 0.1 --subjects es,ts
+biometrics differential sp.csv --by sex --fmr 0.1 --subjects es,ts
+diagnose x.csv z.csv --methods cmlg,logistic
+diagnose cls.csv cls2.csv --classes a,b,c --methods scale-offset
 evaluate sp.csv --by sex --ci speaker --speakers es,ts --point sre12 --point 0.05 --threshold-from y.csv
-evaluate sp.csv --ci trial --failures bad --fmr 0.1
+evaluate sp.csv --ci trial
+biometrics rates sp.csv --failures bad --fmr 0.1
 evaluate sp.csv --by sex --shared nontarget
 evaluate sp.csv --equalize sex
 evaluate known.csv --known known --point sre12
@@ -32,21 +31,23 @@ evaluate x.csv --map t.json
 evaluate cls.csv --classes a,b,c --point lre07
 fuse x.csv y.csv --ids test --method gaussian -o o/fusion.json
 fuse --sasv w.csv -o o/sasv.json
-identify q.csv
-identify open.csv --fpir 0.2
-recognize train e.npz --backend cosine -o o/m.npz
-recognize enroll m.npz e.npz -o o/en.npz
-recognize extract m.npz e.npz -o o/ex.npz
-recognize cohort m.npz e.npz -o o/c.npz
-recognize score m.npz s.npz e.npz -o o/sc.csv
+biometrics identify q.csv
+biometrics identify open.csv --fpir 0.2
+speech train e.npz --backend cosine -o o/m.npz
+speech enroll m.npz e.npz -o o/en.npz
+speech extract m.npz e.npz -o o/ex.npz
+speech cohort m.npz e.npz -o o/c.npz
+speech score m.npz s.npz e.npz -o o/sc.csv
 report x.csv -o o/r.html --map t.json
 report cls.csv --classes a,b,c -o o/r.html
 shift t.json sp.csv
-simulate gaussian --targets 40 --nontargets 200 -o o/a.csv
-simulate mixture --targets 40 --nontargets 200 -o o/a.csv
-simulate gamma --targets 40 --nontargets 200 -o o/a.csv
-simulate unequal --targets 40 --nontargets 200 -o o/a.csv
-simulate durations --targets 40 --nontargets 200 -o o/a.csv
+shift t.json sp.csv -o o/adapted.json
+shift t.json sp.csv -o o/adapted.json --labeled y.csv
+simulate scores --targets 40 --nontargets 200 -o o/a.csv
+simulate scores --model mixture --targets 40 --nontargets 200 -o o/a.csv
+simulate scores --model gamma --targets 40 --nontargets 200 -o o/a.csv
+simulate scores --model unequal --targets 40 --nontargets 200 -o o/a.csv
+simulate scores --model durations --targets 40 --nontargets 200 -o o/a.csv
 simulate plda --dim 6 --speakers 8 --models 16 --tests 16 -o o/a.csv
 simulate embeddings --dim 6 --background 30 --speakers 6 --sessions 2 -o o/emb.npz
 simulate frames --speakers 3 --seconds 2 -o o/f.npz
@@ -60,7 +61,7 @@ threshold x.csv --ci none
 validate x.csv --criteria c.toml --verbal
 validate sp.csv --criteria full.toml
 """.strip().splitlines()
-"""``demo`` and ``reproduce`` take long and have tests of their own."""
+"""``paper`` takes long and has tests of its own."""
 
 CRITERIA = """
 [report]

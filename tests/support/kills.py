@@ -41,7 +41,7 @@ def each(command: str, *options: str) -> list[str]:
 
 
 COMMANDS = {
-    "adapt": each("adapt t.json {} -o o/cal.json --json o/n.json", "x.csv", "x.csv --share 0.3,0.7"),
+    "adapt": each("shift t.json {} -o o/cal.json --json o/n.json", "x.csv", "x.csv --share 0.3,0.7"),
     "apply": each(
         "apply {} -o o/llrs/", "a.json d --score-column plda", "b.json d --score-column plda",
         "a.json d --score-column cos --base-10", "a.json d/p*.parquet --log10 --score-column cos",
@@ -51,71 +51,82 @@ COMMANDS = {
         "calibrate x.csv --method {} -o o/cal.json --json o/n.json", "cmlg", "logistic", "pav"
     ),
     "case": each(
-        "case k.json --h1 same --h2 other --train x.csv {} --report o/r.md --html o/p.html --docx o/p.docx "
+        "case k.json --h1 same --h2 other --train x.csv {} --md o/r.md --html o/p.html --docx o/p.docx "
         "--json o/n.json", "--score 0.5", "--scores u.csv --validation y.csv --verbal",
     ),
-    "compare": each(
-        "compare x.csv z.csv --methods {} --json o/n.json --html o/p.html", "cmlg", "logistic,pav"
-    ),
-    "compare-systems": each(
-        "compare-systems x.csv y.csv --ids test --level {} --json o/n.json", "95%", "90%"
-    ),
+    "compare": each("compare x.csv y.csv --ids test --level {} --json o/n.json", "95%", "90%"),
     "convert": each(
         "convert {} o/one.csv", "d --score-column plda", "x.csv", "d/p1.parquet --score-column cos --distance"
     ),
     "convert to compound LLRs": each("convert q.csv o/c.csv --compound {}", "0", "0.5"),
     "convert with a key": each("convert {} o/s.kaldi --key-output o/k", "x.csv", "y.csv"),
     "convert to Parquet": each("convert {} o/one.parquet", "d --score-column plda", "y.csv --log10"),
-    "demo": each("demo --out o/demo --seed {}", "2013", "7"),
-    "differential": each("differential {} --by room --fmr 0.1 --json o/n.json", "x.csv", "y.csv"),
-    "identify": each("identify q.csv --fnir-rank {} --json o/n.json", "1", "5"),
+    "biometrics differential": each(
+        "biometrics differential {} --by room --fmr 0.1 --json o/n.json", "x.csv", "y.csv"
+    ),
+    "biometrics rates": each(
+        "biometrics rates {} --fmr 0.1 --html o/r.html --json o/n.json", "x.csv", "y.csv"
+    ),
+    "biometrics identify": each("biometrics identify q.csv --fnir-rank {} --json o/n.json", "1", "5"),
     "diagnose": each("diagnose {} --json o/n.json", "x.csv", "y.csv"),
+    "diagnose with methods": each(
+        "diagnose x.csv z.csv --methods {} --json o/n.json --html o/p.html", "cmlg", "logistic,pav"
+    ),
     "evaluate": each("evaluate {} --json o/n.json --html o/p.html", "x.csv", "y.csv --point 0.05"),
     "fuse": each(
         "fuse x.csv y.csv --ids test --method {} -o o/f.json --json o/n.json", "logistic", "gaussian"
     ),
     "plot": each("plot {} -o o/p.svg", "det x.csv", "tippett y.csv"),
     "plot as a page": each("plot {} -o o/p.html", "det x.csv", "ece y.csv"),
-    "recognize train": each(
-        "recognize train e.npz --backend {} -o o/m.npz --json o/n.json", "plda", "cosine"
+    "speech train": each(
+        "speech train e.npz --backend {} -o o/m.npz --json o/n.json", "plda", "cosine"
     ),
-    "recognize enroll": each("recognize enroll m.npz e.npz {} -o o/e.npz", "", "--each"),
-    "recognize import-kaldi": each("recognize import-kaldi plda {} -o o/k.npz", "", "--no-length"),
-    "recognize extract": each("recognize extract m.npz e.npz -o {}o/x.ark", "", "./"),
-    "recognize cohort": each("recognize cohort m.npz e.npz --json o/n.json -o {}o/c.npz", "", "./"),
-    "recognize score": each(
-        "recognize score m.npz s.npz e.npz {} -o o/s.csv", "", "--norm s --cohort e.npz"
+    "speech enroll": each("speech enroll m.npz e.npz {} -o o/e.npz", "", "--each"),
+    "speech import-kaldi": each("speech import-kaldi plda {} -o o/k.npz", "", "--no-length"),
+    "speech extract": each("speech extract m.npz e.npz -o {}o/x.ark", "", "./"),
+    "speech cohort": each("speech cohort m.npz e.npz --json o/n.json -o {}o/c.npz", "", "./"),
+    "speech score": each(
+        "speech score m.npz s.npz e.npz {} -o o/s.csv", "", "--norm s --cohort e.npz"
     ),
     "report": each("report {} -o o/p.html --json o/n.json", "x.csv", "x.csv y.csv"),
-    "reproduce durations": each("reproduce durations --out o/r --json o/n.json --seed {}", "1", "2"),
-    "reproduce prior-scan": each("reproduce prior-scan --out o/r --json o/n.json --seed {}", "1", "2"),
-    "reproduce real": each(
-        "reproduce real --scores {} --by room --out o/r --json o/n.json", "x.csv", "y.csv"
+    "paper --small": each("paper --small -o o/demo --seed {}", "2013", "7"),
+    "paper durations": each("paper durations -o o/r --json o/n.json --seed {}", "1", "2"),
+    "paper prior-scan": each("paper prior-scan -o o/r --json o/n.json --seed {}", "1", "2"),
+    "paper real": each(
+        "paper real --scores {} --by room -o o/r --json o/n.json", "x.csv", "y.csv"
     ),
     "shift": each("shift t.json {} --json o/n.json", "x.csv", "y.csv --share 0.3,0.7"),
-    "simulate durations": each(f"simulate durations {SMALL} {{}} -o o/s.csv --json o/n.json", "1", "2"),
+    "simulate durations scores": each(
+        f"simulate scores --model durations {SMALL} {{}} -o o/s.csv --json o/n.json", "1", "2"
+    ),
     "simulate embeddings": each(f"simulate embeddings {SPEECH} {{}} -o o/e.npz", "1", "2"),
     "simulate frames": each(
         "simulate frames --speakers 3 --seconds 2 --seed {} -o o/f.npz --utt2spk o/u", "1", "2"
     ),
-    "simulate gamma": each(f"simulate gamma {SMALL} {{}} -o o/s.parquet", "1", "2"),
-    "simulate gaussian": each(f"simulate gaussian {SMALL} {{}} -o o/s.kaldi --key-output o/k", "1", "2"),
-    "simulate a folder": each("simulate gaussian --trials 300000 --seed {} -o o/parts/", "1", "2"),
-    "simulate mixture": each(f"simulate mixture {SMALL} {{}} -o o/s.tsv", "1", "2"),
+    "simulate gamma scores": each(
+        f"simulate scores --model gamma {SMALL} {{}} -o o/s.parquet", "1", "2"
+    ),
+    "simulate scores": each(f"simulate scores {SMALL} {{}} -o o/s.kaldi --key-output o/k", "1", "2"),
+    "simulate a folder": each("simulate scores --trials 300000 --seed {} -o o/parts/", "1", "2"),
+    "simulate mixture scores": each(
+        f"simulate scores --model mixture {SMALL} {{}} -o o/s.tsv", "1", "2"
+    ),
     "simulate plda": each(
         "simulate plda --dim 6 --speakers 8 --models 16 --tests 16 --seed {} -o o/s.csv", "1", "2"
     ),
     "simulate sample": each("simulate sample --split {} -o o/s.csv", "dev", "eval"),
-    "simulate unequal": each(f"simulate unequal {SMALL} {{}} -o o/s.arrow", "1", "2"),
+    "simulate unequal scores": each(
+        f"simulate scores --model unequal {SMALL} {{}} -o o/s.arrow", "1", "2"
+    ),
     "spoof": each("spoof w.csv --json o/n.json {}", "", "--attack-column attack --eer nearest"),
     "theory": each("theory --eer {} --json o/n.json", "5%", "7%"),
     "threshold": each("threshold {} --json o/n.json", "x.csv", "y.csv --on x.csv --false-alarm-rate 5%"),
     "validate": each(
-        "validate {} --criteria c.toml --report o/r.md --html o/p.html --json o/n.json", "x.csv",
+        "validate {} --criteria c.toml --md o/r.md --html o/p.html --json o/n.json", "x.csv",
         "y.csv --verbal",
     ),
 }  # fmt: skip
-LONG = ("demo", "reproduce durations", "reproduce prior-scan")
+LONG = ("paper --small", "paper durations", "paper prior-scan")
 """Commands that take seconds: they are killed less often."""
 NEW_FOLDER = ("simulate a folder",)
 """Commands that do not write into a folder that is there."""
@@ -344,16 +355,16 @@ def make_inputs(folder: Path) -> None:
     attacks = np.where(kinds == "spoof", np.array(["A1", "A2"])[np.arange(300) // 3 % 2], "bonafide")
     asv, cm = rng.normal(size=300) + 2 * (kinds != "nontarget"), rng.normal(size=300) + 2 * (kinds != "spoof")
     pl.DataFrame({"asv": asv, "cm": cm, "label": kinds, "attack": attacks}).write_csv(folder / "w.csv")
-    lk.AffineMap(a=2.0, b=1.0).save(folder / "a.json")
+    lk.maps.AffineMap(a=2.0, b=1.0).save(folder / "a.json")
     train = lk.Scores(rng.normal(1.5, 1.0, 300), rng.normal(0.0, 1.0, 300))
     lk.calibrate(train, method="cmlg", bound="none").map.save(folder / "t.json")
-    lk.AffineMap(a=0.5, b=-1.0).save(folder / "b.json")
+    lk.maps.AffineMap(a=0.5, b=-1.0).save(folder / "b.json")
     (folder / "c.toml").write_text(
         '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 2.0\n'
     )
     os.chdir(folder)
     (folder / "plda").write_text("<Plda>  [ 0 0 ]\n [\n  1 0\n  0 1 ]\n [ 3 1 ]\n</Plda> ")
     for command in ("calibrate x.csv --method cmlg -o k.json", f"simulate embeddings {SPEECH} 3 -o e.npz",
-                    "recognize train e.npz -o m.npz", "recognize enroll m.npz e.npz -o s.npz"):  # fmt: skip
+                    "speech train e.npz -o m.npz", "speech enroll m.npz e.npz -o s.npz"):  # fmt: skip
         with suppress(SystemExit):
             llrkit(command)

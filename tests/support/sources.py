@@ -11,8 +11,7 @@ METRICS = {
     "cross_entropy": {"prior": 0.1}, "eer": {}, "eer_roc": {}, "eer_threshold": {}, "min_cllr": {},
     "min_dcf": {"point": "sre08"}, "prbep": {}, "rule_cost": {"rule": "brier", "prior": 0.2},
 }  # fmt: skip
-FITS = sorted(name for name in lk.__all__ if name.startswith("fit_") and name != "fit_adapted")
-"""All but the one that takes new scores beside its training trials; tests/shift has that one."""
+FITS = [name for name in lk.fits.__all__ if name.startswith("fit_")]
 NEEDS = {
     "fit_by": {"column": "room", "method": lk.fit_cmlg},
     "fit_quality": {"columns": ["seconds"]},

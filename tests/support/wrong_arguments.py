@@ -4,15 +4,17 @@ import functools
 import importlib
 import inspect
 import math
+from dataclasses import fields
 
 import drawn
 import numpy as np
 
 import llrkit as lk
+from llrkit.verbs import options
 
 ROOMS = (
     "llrkit", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass", "llrkit.speech",
-    "llrkit.simulate",
+    "llrkit.simulate", "llrkit.scores", "llrkit.metrics", "llrkit.maps", "llrkit.fits", "llrkit.trust",
 )  # fmt: skip
 """Rooms with functions that take data; what plots draw and how is tried in tests/plot."""
 NAN = math.nan
@@ -143,17 +145,19 @@ def good_values():
         "llrkit.compare": {"methods": "cmlg"},
         "llrkit.c_primary": {"known": "known", "p_known": 0.5},
         "llrkit.compare_systems": {"source": trials(2)},
-        "llrkit.compare_many_systems": {"source": trials(2)},
-        "llrkit.delong_test": {"source": trials(2)},
+        "llrkit.trust.compare_many_systems": {"source": trials(2)},
+        "llrkit.trust.delong_test": {"source": trials(2)},
         "llrkit.fit_fusion": {"source": trials(2)},
-        "llrkit.compound_trials": {"enroll": "enroll", "test": "test"},
+        "llrkit.metrics.compound_trials": {"enroll": "enroll", "test": "test"},
         "llrkit.biometrics.identification": {"probe": "test"},
+        "llrkit.biometrics.differential": {"by": "room"},
         "llrkit.multiclass.class_calibration": {"evaluation": by_type["ClassEvaluation"]},
         "llrkit.speech.train_svm": {"background": np.ones((3, 4))},
         "llrkit.speech.train_ubm": {"n_gaussians": 2},
         "llrkit.check_shift": {"scores": trials()},
-        "llrkit.case_report": {"scores": [1.0]},
-        "llrkit.compound_llr": {"llr": np.ones((3, 3))},
+        "llrkit.case_report": {"scores": [1.0], "h1": "he", "h2": "another"},
+        "llrkit.validate": {"criteria": CRITERIA},
+        "llrkit.metrics.compound_llr": {"llr": np.ones((3, 3))},
         "llrkit.theory.tilt": {"density": lambda x: -(x**2)},
         "llrkit.speech.train_ivectors": {"n_factors": 2},
         "llrkit.speech.train_extractor": {"n_gaussians": 2, "n_factors": 2},
@@ -173,6 +177,18 @@ def functions():
             if not name.startswith(FROM_FILES):
                 seen.add(thing)
                 yield f"{room}.{name}", thing
+
+
+def parameters_of(function):
+    """The parameters of a function by name; options that it takes as keywords are as their class has them."""
+    own = inspect.signature(function).parameters
+    found = {name: one for name, one in own.items() if one.kind is not one.VAR_KEYWORD}
+    job = str(own["options"].annotation).removesuffix(" | None") if "options" in own else ""
+    for item in fields(getattr(options, job)) if hasattr(options, job) else ():
+        found.setdefault(item.name, inspect.Parameter(
+            item.name, inspect.Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type
+        ))  # fmt: skip
+    return found
 
 
 def type_of(parameter):

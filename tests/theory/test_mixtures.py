@@ -6,13 +6,7 @@ from scipy.integrate import quad
 from scipy.special import gamma, kv
 
 from llrkit.errors import InputError
-from llrkit.theory import (
-    DensityMixtureLLR,
-    GaussianLLR,
-    HyperbolicLLR,
-    MixtureLLR,
-    cllr_from_sigma,
-)
+from llrkit.theory import DensityMixtureLLR, GaussianLLR, HyperbolicLLR, MixtureLLR, cllr_from_sigma
 
 
 def test_three_components_against_printed_value():

@@ -42,7 +42,7 @@ def test_what_is_no_point_is_refused():
     for point in wrong:
         with pytest.raises(lk.InputError):
             lk.min_dcf(SCORES, LABELS, point=point)
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         lk.evaluate(SCORES, LABELS, points=["sre99"])
     for points in ((0.01, 10, 1), None):  # costs stand in a list of their own
         with pytest.raises(lk.InputError):
@@ -76,5 +76,5 @@ def test_a_result_is_asked_by_the_name_of_a_point():
     assert result.min_dcf("sre12") == lk.c_primary(SCORES, LABELS, evaluation="sre12", actual=False)
     assert result[0.5].act_dcf == lk.act_dcf(SCORES, LABELS, point=0.5)
     assert result.min_dcf("voxsrc") == lk.min_dcf(SCORES, LABELS, point="voxsrc"), "the hull knows all points"
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         result.act_dcf("voxsrc")

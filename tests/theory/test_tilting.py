@@ -4,14 +4,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from llrkit.errors import InputError
-from llrkit.theory import (
-    Axis,
-    DensityDistribution,
-    GammaLLR,
-    GaussianLLR,
-    HyperbolicLLR,
-    tilt,
-)
+from llrkit.theory import Axis, DensityDistribution, GammaLLR, GaussianLLR, HyperbolicLLR, tilt
 
 
 @pytest.mark.parametrize("shift", [-40.0, 0.0, 3.0])

@@ -38,7 +38,8 @@ def metrics_of(torch):
 def expected(scores, labels, points):
     """The numbers by other names, from the functions of the library."""
     result = {
-        name: getattr(lk, name)(scores, labels) for name in ("eer", "eer_roc", "auc", "cllr", "min_cllr")
+        name: getattr(lk.metrics, name)(scores, labels)
+        for name in ("eer", "eer_roc", "auc", "cllr", "min_cllr")
     }
     result["cllr_cal"] = result["cllr"] - result["min_cllr"]
     for name, point in points.items():
@@ -86,7 +87,7 @@ def test_one_number_is_a_scalar_that_trainers_log(torch, metrics_of):
     assert {name: float(value) for name, value in both.compute().items()} == {
         "eer": lk.eer(SCORES, LABELS), "auc": lk.auc(SCORES, LABELS)
     }  # fmt: skip
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         metrics_of("EER")
 
 
@@ -108,7 +109,7 @@ def test_batches_of_one_class_are_welcome_and_no_trials_are_nan(torch, metrics_o
     assert float(metric.compute()) == 0.0
     metric.reset()
     assert metric.target == []
-    with pytest.raises(lk.NaNScoreError):
+    with pytest.raises(lk.errors.NaNScoreError):
         metric.update(torch.tensor([float("nan")]), torch.tensor([1]))
 
 

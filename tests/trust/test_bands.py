@@ -56,7 +56,7 @@ def case():
 def test_bands_are_aligned_with_the_curves_and_hold_them(case):
     trials, result = case
     for speakers in (None, SIDES):
-        found = lk.curve_bands(trials, result=result, speakers=speakers)
+        found = lk.trust.curve_bands(trials, result=result, speakers=speakers)
         tippett, det, ece = found.tippett, found.det, found.ece
         np.testing.assert_array_equal(tippett.llr, result.tippett.llr)
         for low, curve, high in (
@@ -80,7 +80,7 @@ def test_bands_are_aligned_with_the_curves_and_hold_them(case):
 def test_bands_agree_with_the_intervals_of_single_numbers(case):
     # which are corrected for bias on the logit or logarithmic scale, while bands lie around their curve
     trials, result = case
-    bands = lk.curve_bands(trials, result=result, speakers=SIDES)
+    bands = lk.trust.curve_bands(trials, result=result, speakers=SIDES)
     at = len(result.tippett.llr) // 2
     point = lk.OperatingPoint(float(1 / (1 + np.exp(result.tippett.llr[at]))))
     single = lk.evaluate(trials, points=[point], ci="speaker", speakers=SIDES)
@@ -98,7 +98,7 @@ def test_exact_intervals_where_independent_trials_have_few_errors():
     rng = np.random.default_rng(0)
     scores = lk.Scores(rng.normal(3, 1, 200), rng.normal(-3, 1, 500))
     result = lk.evaluate(scores)
-    band = lk.curve_bands(scores, result=result, level=0.9).tippett
+    band = lk.trust.curve_bands(scores, result=result, level=0.9).tippett
     for i in (0, 700, 1000):
         errors = round(result.tippett.nontarget_at_or_above[i] * 500)
         if min(errors, 500 - errors) < 5:
@@ -112,7 +112,7 @@ def test_det_band_covers_the_true_det():
     hits, total = 0, 0
     for seed in range(40):
         scores = lk.Scores(*model.rvs(300, 1500, np.random.default_rng(seed)))
-        band = lk.curve_bands(scores, result=lk.evaluate(scores)).det
+        band = lk.trust.curve_bands(scores, result=lk.evaluate(scores)).det
         true = stats.norm.cdf(-stats.norm.ppf(band.p_fa) - model.sigma)
         known = np.isfinite(band.lower) & (band.p_fa > 0.02) & (true > 0.03)
         hits += np.sum((band.lower <= true) & (true <= band.upper) & known)
@@ -130,7 +130,7 @@ def test_errors_of_slope_and_offset_against_a_simulation(method, options):
     fits, errors = [], []
     for seed in range(150):
         scores = lk.Scores(*(2 * x + 3 for x in model.rvs(150, 600, np.random.default_rng(seed))))
-        found = lk.map_uncertainty(scores, method=method, **options)
+        found = lk.trust.map_uncertainty(scores, method=method, **options)
         fits.append((found.a, found.b, found.a * 5.0 + found.b))
         llr, low, high = found.interval(5.0)
         errors.append((found.se_a, found.se_b, (high - low) / 2 / stats.norm.ppf(0.975)))
@@ -140,7 +140,7 @@ def test_errors_of_slope_and_offset_against_a_simulation(method, options):
 
 def test_errors_of_cmlg_are_those_the_fit_reports():
     scores = sample(20, 2000).scores()
-    fitted, found = lk.fit_cmlg(scores), lk.map_uncertainty(scores, method="cmlg")
+    fitted, found = lk.fit_cmlg(scores), lk.trust.map_uncertainty(scores, method="cmlg")
     assert (found.a, found.b) == (fitted.a, fitted.b)
     assert_allclose([found.se_a, found.se_b], [fitted.details["se_a"], fitted.details["se_b"]], rtol=1e-9)
 
@@ -148,8 +148,8 @@ def test_errors_of_cmlg_are_those_the_fit_reports():
 def test_shared_speakers_make_a_map_less_certain():
     trials = sample(25, 5000, seed=4)
     for method in ("logistic", "cmlg"):
-        alone = lk.map_uncertainty(trials, method=method)
-        shared = lk.map_uncertainty(trials, method=method, speakers=SIDES)
+        alone = lk.trust.map_uncertainty(trials, method=method)
+        shared = lk.trust.map_uncertainty(trials, method=method, speakers=SIDES)
         assert 5 < shared.df <= 24
         assert shared.se_b > 1.3 * alone.se_b
         llr, low, high = shared.interval(1.5)
@@ -159,7 +159,7 @@ def test_shared_speakers_make_a_map_less_certain():
 @pytest.mark.parametrize(("method", "options"), [("logistic", {"prior": 0.2}), ("cmlg", {"alpha": 0.3})])
 def test_maps_without_a_speaker_are_those_fitted_to_the_other_trials(method, options):
     trials = sample(25, 5000, seed=4)
-    found = lk.map_uncertainty(trials, method=method, speakers=SIDES, **options)
+    found = lk.trust.map_uncertainty(trials, method=method, speakers=SIDES, **options)
     fit = lk.fit_logistic if method == "logistic" else lk.fit_cmlg
     speakers = find_speakers(trials, SIDES)
     for speaker in (0, 13):
@@ -176,8 +176,8 @@ def test_maps_without_a_speaker_are_those_fitted_to_the_other_trials(method, opt
 
 def test_llr_band_is_that_of_the_map_when_the_map_is_a_line():
     trials = sample(25, 5000, seed=4)
-    band = lk.llr_band(trials, method="logistic", speakers=SIDES, at=[0.0, 2.0])
-    shared = lk.map_uncertainty(trials, speakers=SIDES)
+    band = lk.trust.llr_band(trials, method="logistic", speakers=SIDES, at=[0.0, 2.0])
+    shared = lk.trust.map_uncertainty(trials, speakers=SIDES)
     for i, score in enumerate((0.0, 2.0)):
         llr, low, high = shared.interval(score)
         assert_allclose(band.llr[i], llr, rtol=1e-9)
@@ -189,11 +189,11 @@ def test_llr_band_is_that_of_the_map_when_the_map_is_a_line():
 @pytest.mark.slow
 def test_llr_band_of_any_map():
     trials = sample(25, 3000, seed=4)
-    by_name = lk.llr_band(trials, method="pav", speakers=SIDES, laplace="misleading")
+    by_name = lk.trust.llr_band(trials, method="pav", speakers=SIDES, laplace="misleading")
     assert by_name.score.shape == by_name.lower.shape == by_name.upper.shape == (101,)
     assert np.all(by_name.lower <= by_name.upper)
     assert by_name.method == "pav"
-    own = lk.llr_band(trials, method=lk.fit_cmlg, speakers=SIDES, at=[-1.0, 1.0])
+    own = lk.trust.llr_band(trials, method=lk.fit_cmlg, speakers=SIDES, at=[-1.0, 1.0])
     assert own.method == "fit_cmlg"
     assert np.all((own.lower < own.llr) & (own.llr < own.upper))
 
@@ -201,13 +201,13 @@ def test_llr_band_of_any_map():
 def test_an_infinite_llr_for_the_wrong_side_leaves_the_ece_without_band():
     target, nontarget = lk.theory.GaussianLLR.from_eer(0.1).rvs(100, 500, np.random.default_rng(1))
     wrong = lk.Scores(np.append(target, -np.inf), nontarget)
-    found = lk.curve_bands(wrong, result=lk.evaluate(wrong))
+    found = lk.trust.curve_bands(wrong, result=lk.evaluate(wrong))
     assert np.isinf(found.ece.system).all()
     assert np.isnan(found.ece.lower).all()
     assert np.isnan(found.ece.upper).all()
     assert np.isfinite(found.tippett.target_upper).all()
     right = lk.Scores(np.append(target, np.inf), nontarget)
-    assert np.isfinite(lk.curve_bands(right, result=lk.evaluate(right)).ece.upper).all()
+    assert np.isfinite(lk.trust.curve_bands(right, result=lk.evaluate(right)).ece.upper).all()
 
 
 def test_precision_against_pooled_groups():
@@ -222,7 +222,7 @@ def test_precision_against_pooled_groups():
     many = [np.array(g) for g in groups.values() if len(g) > 1]
     n = sum(map(len, many))
     wanted = np.sqrt(sum(((g - g.mean()) ** 2).sum() for g in many) / (n - len(many)))
-    found = lk.llr_precision(Pieces(trials.with_columns(*SIDES).scores()), speakers=SIDES)
+    found = lk.trust.llr_precision(Pieces(trials.with_columns(*SIDES).scores()), speakers=SIDES)
     assert_allclose(found.sd, wanted, rtol=1e-10)
     assert (found.n_trials, found.n_pairs) == (n, len(many))
     assert_allclose(found.half_width(0.9), stats.t.ppf(0.95, n - len(many)) * wanted, rtol=1e-10)
@@ -231,14 +231,14 @@ def test_precision_against_pooled_groups():
 def test_wrong_use_is_refused():
     scores = sample()
     for call in (
-        lambda: lk.curve_bands(scores, result=lk.evaluate(scores), level=2),
-        lambda: lk.map_uncertainty(scores, method="kde"),
-        lambda: lk.llr_band(sample(3), speakers=SIDES),
-        lambda: lk.llr_band(scores, method="nothing", speakers=SIDES),
-        lambda: lk.llr_precision(scores, speakers="left"),
+        lambda: lk.trust.curve_bands(scores, result=lk.evaluate(scores), level=2),
+        lambda: lk.trust.map_uncertainty(scores, method="kde"),
+        lambda: lk.trust.llr_band(sample(3), speakers=SIDES),
+        lambda: lk.trust.llr_band(scores, method="nothing", speakers=SIDES),
+        lambda: lk.trust.llr_precision(scores, speakers="left"),
     ):
         with pytest.raises(lk.LlrkitError):
             call()
     once = lk.Scores([1.0], [0.0], {"left": ([0], [0]), "right": ([0], [1])})
-    with pytest.raises(lk.TooFewTrialsError):
-        lk.llr_precision(once, speakers=SIDES)
+    with pytest.raises(lk.errors.TooFewTrialsError):
+        lk.trust.llr_precision(once, speakers=SIDES)

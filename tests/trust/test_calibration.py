@@ -57,7 +57,7 @@ def test_null_distribution_against_the_printed_table(row):
     eer, n_target, n_nontarget = row
     n = 300
     model = lk.theory.GaussianLLR.from_eer(eer)
-    null = lk.calibration_null(model, n_target, n_nontarget, replicates=n, rng=7, cross_validate=False)
+    null = lk.trust.calibration_null(model, n_target, n_nontarget, replicates=n, rng=7, cross_validate=False)
     mean, sd, p95, mean_eer = NULL_TABLE[row]
     # the table's own simulation has an error too: four errors of a difference, taken as equally large
     assert abs(null.cllr_cal.mean() - mean) < 4 * math.sqrt(2) * sd / math.sqrt(n)
@@ -68,12 +68,12 @@ def test_null_distribution_against_the_printed_table(row):
 
 @pytest.mark.slow
 def test_null_of_the_cross_validated_loss_is_slightly_negative():
-    null = lk.calibration_null(MODEL, 100, 1000, replicates=400, rng=3)
+    null = lk.trust.calibration_null(MODEL, 100, 1000, replicates=400, rng=3)
     # published for 5 folds: mean -0.005, sd 0.0066
     assert abs(null.cv_loss.mean() + 0.005) < 4 * 0.0066 * math.sqrt(2 / 400)
     assert 0.5 < null.cv_loss.std() / 0.0066 < 2
     assert null.p_value("cv_loss", 1.0) == 1 / 401
-    without = lk.calibration_null(MODEL, 100, 1000, replicates=5, rng=3, cross_validate=False)
+    without = lk.trust.calibration_null(MODEL, 100, 1000, replicates=5, rng=3, cross_validate=False)
     np.testing.assert_array_equal(without.cllr_cal, null.cllr_cal[:5])
     assert np.isnan(without.cv_loss).all()
     assert null.p_value("cv_loss", -9.0) == 1.0
@@ -106,7 +106,7 @@ def test_cross_validation_on_cells_is_that_on_trials():
     cells = judged(scores)
     rng = np.random.default_rng(3)
     found = [cross_validated_loss(cells.llr, cells.target, cells.nontarget, rng) for _ in range(10)]
-    wanted = [lk.calibration_loss(scores, rng=seed).loss for seed in range(10)]  # other folds each time
+    wanted = [lk.trust.calibration_loss(scores, rng=seed).loss for seed in range(10)]  # other folds each time
     assert_allclose(np.mean(found), np.mean(wanted), atol=4 * np.std(wanted) / math.sqrt(5) + 2e-5)
     assert np.mean(found) > 50 * np.std(found)
 
@@ -114,26 +114,26 @@ def test_cross_validation_on_cells_is_that_on_trials():
 def test_dev_pav_of_simple_sets():
     # PAV of the LLRs: log(3) at 1, -log(3) at -1; the line crosses the identity in the middle
     scores = lk.Scores([1.0] * 3 + [-1.0], [1.0] + [-1.0] * 3)
-    assert_allclose(lk.dev_pav(scores), 0.5 * (np.log(3) - 1) / np.log(10), rtol=1e-12)
-    assert math.isnan(lk.dev_pav(lk.Scores([1.0], [0.0])))
-    assert_allclose(lk.dev_pav(lk.Scores([2.0], [2.0])), 2 / np.log(10), rtol=1e-12)
-    assert lk.dev_pav(lk.Scores([np.inf, 1.0, 0.5], [np.inf, 0.0, 0.7])) == math.inf
+    assert_allclose(lk.trust.dev_pav(scores), 0.5 * (np.log(3) - 1) / np.log(10), rtol=1e-12)
+    assert math.isnan(lk.trust.dev_pav(lk.Scores([1.0], [0.0])))
+    assert_allclose(lk.trust.dev_pav(lk.Scores([2.0], [2.0])), 2 / np.log(10), rtol=1e-12)
+    assert lk.trust.dev_pav(lk.Scores([np.inf, 1.0, 0.5], [np.inf, 0.0, 0.7])) == math.inf
 
 
 def test_dev_pav_of_shifted_and_doubled_llrs():
     large = draw(100_000, 100_000)
-    shifted = lk.dev_pav(moved(large, lambda x: x + 1.0))
+    shifted = lk.trust.dev_pav(moved(large, lambda x: x + 1.0))
     assert_allclose(shifted, 1 / np.log(10), rtol=0.12)
     doubled = moved(large, lambda x: 2 * x)
     curve = lk.evaluate(doubled).pav
     ends = curve.low[np.isfinite(curve.llr)][0], curve.high[np.isfinite(curve.llr)][-1]
     area = integrate.quad(lambda x: abs(x / 2), *ends)[0]
-    assert_allclose(lk.dev_pav(doubled), area / (ends[1] - ends[0]) / np.log(10), rtol=0.12)
+    assert_allclose(lk.trust.dev_pav(doubled), area / (ends[1] - ends[0]) / np.log(10), rtol=0.12)
 
 
 def test_calibration_loss_recovers_what_doubling_costs():
     scores = moved(draw(5000, 20_000), lambda x: 2 * x)
-    found = lk.calibration_loss(scores)
+    found = lk.trust.calibration_loss(scores)
     z = np.linspace(-10, 10, 4001)
     doubled = np.trapezoid(
         stats.norm.pdf(z) * np.logaddexp(0, -2 * (MODEL.mu + MODEL.sigma * z)), z
@@ -141,7 +141,7 @@ def test_calibration_loss_recovers_what_doubling_costs():
     assert_allclose(found.raw, doubled, rtol=0.06)
     assert_allclose(found.loss, doubled - MODEL.cllr, rtol=0.12)
     assert_allclose(found.relative, found.loss / found.raw, rtol=1e-12)
-    assert abs(lk.calibration_loss(draw(5000, 20_000)).loss) < 0.001
+    assert abs(lk.trust.calibration_loss(draw(5000, 20_000)).loss) < 0.001
 
 
 def test_identities_hold_for_calibrated_llrs_against_theory():
@@ -271,12 +271,12 @@ def test_wrong_use_is_refused():
     for options in ({"replicates": -1}, {"level": 0}):
         with pytest.raises(lk.InputError):
             lk.check_calibration(draw(10, 10), **options)
-    with pytest.raises(lk.InfiniteScoreError):
+    with pytest.raises(lk.errors.InfiniteScoreError):
         lk.check_calibration(lk.Scores([np.inf, np.inf], [0.0, 2.0]))
     for wrong in ({"replicates": 0}, {"n_target": 0}, {"n_nontarget": 2.5}, {"folds": 1}):
         options = {"n_target": 10, "n_nontarget": 10, "replicates": 5} | wrong
         with pytest.raises(lk.InputError):
-            lk.calibration_null(MODEL, options.pop("n_target"), options.pop("n_nontarget"), **options)
+            lk.trust.calibration_null(MODEL, options.pop("n_target"), options.pop("n_nontarget"), **options)
 
 
 @pytest.mark.parametrize("speakers", [None, ("left", "right")])

@@ -14,7 +14,6 @@ from llrkit.trust.speakers import (
     Contributions,
     _SpeakerValues,
     centered,
-    connected,
     covariance,
     find_speakers,
     speaker_cells,
@@ -60,7 +59,11 @@ def test_blocks_are_found_whatever_the_chunks() -> None:
         assert {names[i] for i in range(60) if found.blocks[i] == found.blocks[k]} == expected[name]
     pieces = [scores.select(slice(k, k + 20), slice(k, k + 20)) for k in range(0, 300, 20)]
     merged = reduce(add, (_SpeakerValues.at(SIDES)(piece) for piece in pieces))
-    assert set(merged.compared) == set(map(frozenset, expected.values()))
+    joined: list[frozenset[object]] = []
+    for link in map(frozenset, merged.links):
+        touched = [one for one in joined if one & link]
+        joined = [link.union(*touched), *(one for one in joined if one not in touched)]
+    assert set(joined) == set(map(frozenset, expected.values()))
 
 
 def test_speakers_who_all_meet_have_no_blocks() -> None:
@@ -71,13 +74,6 @@ def test_speakers_who_all_meet_have_no_blocks() -> None:
     (target, left), (_, right) = (scores.columns[side] for side in SIDES)
     meet = {"left": (target, np.append(left[:-1], 1)), "right": (target, np.append(right[:-1], 0))}
     assert find_speakers(lk.Scores(scores.target, scores.nontarget, meet), SIDES).blocks == ()
-
-
-def test_partitions_are_joined_where_they_overlap() -> None:
-    """Chunks that know different speakers."""
-    one = (frozenset({1, 2}), frozenset({3}))
-    other = (frozenset({2, 3, 4}), frozenset({5, 6}))
-    assert set(connected(one, other)) == {frozenset({1, 2, 3, 4}), frozenset({5, 6})}
 
 
 def test_errors_of_blocks_are_those_of_strata() -> None:

@@ -264,12 +264,12 @@ def test_missing_and_single_speakers_are_refused():
     table = {"score": [1.0, 0.0, 2.0], "label": [1, 0, 0]}
     with pytest.raises(lk.InputError):
         lk.evaluate(lk.Trials({**table, "who": ["a", None, "b"]}), ci="speaker", speakers="who")
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.evaluate(lk.Trials({**table, "who": ["a", "a", "a"]}), ci="speaker", speakers="who")
 
 
 def test_few_speakers_are_not_resampled():
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.evaluate(sample(4, 400), ci="bootstrap", speakers=SIDES)
     assert "cllr" in lk.evaluate(sample(4, 400), ci="speaker", speakers=SIDES).intervals
 

@@ -55,7 +55,7 @@ def test_delong_against_R(tmp_path, need_program, decimals):
     done = subprocess.run(
         [program, "-e", R_PROGRAM.format(path=path)], capture_output=True, text=True, check=True, timeout=120
     )
-    found = lk.delong_test(trials)
+    found = lk.trust.delong_test(trials)
     (aa, ab), (_, bb) = found.covariance
     wanted = [float(x) for x in done.stdout.split()]
     assert_allclose([*found.auc, aa, ab, bb, found.z, found.p_value], wanted, rtol=1e-9)
@@ -106,7 +106,7 @@ def test_delong_divides_by_n_times_n_less_1_against_fractions():
         [sum(sample_covariance(x, y) / len(x) for x, y in zip(a, b, strict=True)) for b in placements]
         for a in placements
     ]
-    found = lk.delong_test(lk.Scores(*(rows.astype(float) for rows in classes)))
+    found = lk.trust.delong_test(lk.Scores(*(rows.astype(float) for rows in classes)))
     assert_allclose(found.auc, np.array(areas, dtype=float), rtol=1e-12)
     assert_allclose(found.covariance, np.array(wanted, dtype=float), rtol=1e-9)
     variance = float(wanted[0][0] + wanted[1][1] - 2 * wanted[0][1])
@@ -294,8 +294,8 @@ def test_wrong_use_is_refused():
     ):  # fmt: skip
         with pytest.raises(lk.LlrkitError):
             lk.compare_systems(source, **options)
-    with pytest.raises(lk.TooFewTrialsError):
-        lk.delong_test(lk.Scores([[1.0, 2.0]], [[0.0, 1.0], [0.5, 0.5]]))
+    with pytest.raises(lk.errors.TooFewTrialsError):
+        lk.trust.delong_test(lk.Scores([[1.0, 2.0]], [[0.0, 1.0], [0.5, 0.5]]))
 
 
 def test_no_test_where_few_speakers_make_the_errors():

@@ -188,5 +188,5 @@ def test_targets_of_one_speaker_only_are_refused_in_words():
     who = np.array(["a", "a", "b", "c"] * 5)
     x = np.random.default_rng(1).normal(size=20)
     trials = lk.Trials({"score": x, "label": who == "a", "left": who})
-    with pytest.raises(lk.TooFewTrialsError):
+    with pytest.raises(lk.errors.TooFewTrialsError):
         lk.check_calibration(trials, speakers="left")

@@ -43,7 +43,7 @@ EVERY_OUTCOME = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ReversedScoresWarning")
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_every_outcome(outcome):
     result = lk.evaluate(EVERY_OUTCOME[outcome])
@@ -152,7 +152,7 @@ def test_the_loss_in_three_parts_adds_up_to_cllr_and_each_part_is_what_it_says()
 @pytest.mark.parametrize("size", [(50, 500), (300, 3000), (300, 300)])
 def test_calibrated_llrs_would_show_about_so_much_by_chance_against_a_simulation(eer, size):
     model = lk.theory.GaussianLLR.from_eer(eer)
-    null = lk.calibration_null(model, *size, replicates=100, rng=3, cross_validate=False)
+    null = lk.trust.calibration_null(model, *size, replicates=100, rng=3, cross_validate=False)
     found = [chance_loss(LlrCells.of(*model.rvs(*size, np.random.default_rng(seed)))) for seed in range(10)]
     error = null.cllr_cal.std() / 10
     assert abs(np.mean(found) - null.cllr_cal.mean()) < 0.1 * null.cllr_cal.mean() + 4 * error
@@ -202,13 +202,13 @@ def test_miscalibrated_but_neither_by_a_factor_nor_by_an_offset():
 def test_reversed_scores_are_called_reversed_by_all_with_the_eer_the_other_way_round(call):
     scores = draw()
     said = f"The other way round the EER is {100 * lk.eer(scores):.2f} %"
-    with pytest.warns(lk.ReversedScoresWarning) as caught:
+    with pytest.warns(lk.errors.ReversedScoresWarning) as caught:
         call(moved(scores, lambda x: -x))
     assert said in str(caught[0].message)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # 1 in 200 by chance
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ReversedScoresWarning")  # 1 in 200 by chance
 def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
     verdict = lk.evaluate(moved(EVERY_OUTCOME["uninformative"], lambda x: 100 * x)).verdict
     assert verdict.outcome == "uninformative"
@@ -220,7 +220,7 @@ def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
 def test_scores_that_may_be_something_else_are_asked_about_and_not_converted():
     for change in (lambda x: 1 / (1 + np.exp(-x)), lambda x: x / math.log(10), np.exp):
         scores = moved(draw(1000, 10000), change)
-        with pytest.warns(lk.ScaleWarning):
+        with pytest.warns(lk.errors.ScaleWarning):
             result = lk.evaluate(scores)
         assert result.cllr == lk.cllr(scores)
 

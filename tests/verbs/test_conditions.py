@@ -11,7 +11,6 @@ from pieces import Pieces
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.metrics.costs import nist_weights
-from llrkit.verbs.evaluate import equalized
 
 RNG = np.random.default_rng(12)
 ROOM = RNG.choice(3, 90, p=[0.6, 0.3, 0.1]), RNG.choice(3, 400, p=[0.1, 0.2, 0.7])
@@ -126,7 +125,7 @@ def test_sre18_is_the_mean_of_its_two_sets():
         parts.append(lk.c_primary(own, evaluation=name, partition="room", allow_unconfirmed=True))
     found = lk.c_primary(scores, evaluation="sre18", dataset="set", partition="room", allow_unconfirmed=True)
     assert_allclose(found, np.mean(parts), rtol=1e-12)
-    with pytest.raises(lk.UnconfirmedPresetError):
+    with pytest.raises(lk.errors.UnconfirmedPresetError):
         lk.c_primary(scores, evaluation="sre18", dataset="set")
     for name, options in (("sre18", {}), ("sre18", {"dataset": "room"}), ("sre16", {"dataset": "set"})):
         with pytest.raises(lk.InputError):
@@ -150,10 +149,11 @@ def test_conditions_side_by_side():
 
 def test_a_condition_without_targets_weighs_on_the_other_class_only():
     scores = lk.Scores([1.0, 2.0], [0.0, 0.5, 3.0], {"c": ([0, 0], [0, 0, 1])})
-    result = equalized(scores, "c", [0.5])
+    result = lk.evaluate(scores, equalize="c", points=[0.5])
     assert result.points[0].p_miss == 0.0
     assert_allclose(result.points[0].p_fa, 1.0)
-    assert_allclose(equalized(scores, "c", [lk.OperatingPoint(0.2)]).points[0].p_fa, (0 + 1) / 2)
+    at_02 = lk.evaluate(scores, equalize="c", points=[lk.OperatingPoint(0.2)])
+    assert_allclose(at_02.points[0].p_fa, (0 + 1) / 2)
     table = lk.condition_table(scores, by="c", points=[0.5])
     assert list(table.skipped) == [1]
 

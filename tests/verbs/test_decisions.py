@@ -41,7 +41,7 @@ def test_limits_of_rates_that_mean_percent_are_refused(scores, criterion):
 
 
 def test_a_number_without_interval_gives_the_reason_and_the_other_rows_are_judged(separable):
-    criteria = ({"metric": "eer", "at_most": 0.08, "use": "interval"}, {"metric": "eer", "at_most": 0.08})
+    criteria = ({"metric": "eer", "at_most": 0.08}, {"metric": "eer", "at_most": 0.08, "use": "estimate"})
     row, other = judged(separable, *criteria, options={"ci": "trial"}).rows
     reason = lk.evaluate(separable, ci="trial").uncertainty.no_interval["eer"]
     assert row.passed is None
@@ -107,7 +107,7 @@ def test_the_worst_condition_that_is_not_decided_is_named():
 
 
 @pytest.mark.parametrize("sets", [([0.0, 5.0], [0.0, 5.0]), ([0.0, 0.0, 1.0, 3.0], [0.0, 0.0, 3.0])])
-@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ScaleWarning")
 def test_a_verdict_on_llrs_whose_best_line_is_flat_has_no_size(sets):
     verdict = lk.evaluate(lk.Scores.from_classes(*sets)).verdict
     assert verdict.text

@@ -62,7 +62,7 @@ def test_ties_without_a_loss_change_no_advice():
     assert [row[:2] for row in found.advice] == [row[:2] for row in lk.diagnose(plain).advice]
     assert (found.problems, found.advised("cmlg")) == ((), True)
     train, test = (lk.Scores(tied.target[i::2], tied.nontarget[i::2]) for i in (0, 1))
-    held = [lk.cllr(lk.bound_map(fit(train), train).on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
+    held = [lk.cllr(lk.maps.bound_map(fit(train), train).on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
     assert held[0] < held[1]  # what the advice rests on, another way
 
 
@@ -71,17 +71,17 @@ def test_saturation_that_costs_is_told_with_both_costs():
     cut = lk.Scores(*(3 * np.clip(values, -1.5, 1.5) for values in (target, nontarget)))
     found = lk.diagnose(cut)
     train, test = (lk.Scores(cut.target[i::2], cut.nontarget[i::2]) for i in (0, 1))
-    held = [lk.cllr(lk.bound_map(fit(train), train).on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
+    held = [lk.cllr(lk.maps.bound_map(fit(train), train).on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
     assert held[1] < 0.98 * held[0]
     assert found.advised("pav")
     assert not found.advised("logistic")
 
 
-@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ScaleWarning")
 def test_advice_for_classes_that_do_not_overlap_can_be_followed():
     assert advised(lk.diagnose(separable())) == {"logistic"}
     fitted = lk.fit_logistic(separable(), regularization=1)
-    assert lk.bound_elub(fitted, separable()).high < np.log(200)
+    assert lk.maps.bound_elub(fitted, separable()).high < np.log(200)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_every_problem_has_its_number(make, number):
 @pytest.mark.parametrize(
     "scores", [few(), separable(), lk.Scores([5.0], [0.0]), lk.Scores([5.0, np.inf], [0.0])]
 )
-@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::llrkit.errors.ScaleWarning")
 def test_json_of_a_diagnosis_holds_the_same_words(tmp_path, scores):
     path = written(tmp_path / "s.csv", scores)
     code, out, _ = run("diagnose", path, "--json", "-")
@@ -119,7 +119,7 @@ def test_saturated_probabilities_are_said_and_another_scale_is_advised():
     rng = np.random.default_rng(3)
     logits = rng.normal(3.0, 3.0, 1_500), rng.normal(-3.0, 3.0, 3_000)
     scores = lk.Scores(*(np.round(1.0 / (1.0 + np.exp(-4.0 * values)), 4) for values in logits))
-    with pytest.warns(lk.ScaleWarning, match="probabilities"):
+    with pytest.warns(lk.errors.ScaleWarning, match="probabilities"):
         found = lk.diagnose(scores)
     assert found.advised("pav")
     assert not any(found.advised(name) for name in ("cmlg", "logistic", "gaussian", "nig"))
@@ -132,7 +132,7 @@ def test_a_det_at_45_degrees_does_not_license_cmlg(reference_set):
     found = lk.diagnose(scores, point="sre08")
     assert abs(found.evaluation.det_slope.slope + 1.0) < 0.1
     lost = lk.cllr(lk.fit_logistic(scores).on(scores))
-    with pytest.warns(lk.ShapeWarning):
+    with pytest.warns(lk.errors.ShapeWarning):
         fitted = lk.fit_cmlg(scores)
     assert found.check.costs.cllr_logistic == pytest.approx(lost, abs=1e-4)
     assert found.check.costs.cllr_cmlg == pytest.approx(lk.cllr(fitted.on(scores)), abs=1e-4)
@@ -148,7 +148,7 @@ def test_a_ratio_of_spreads_that_costs_is_flagged(ratio):
     assert any("spread" in problem for problem in found.problems)
     assert not found.advised("cmlg")
     assert found.check.costs.dcf_cmlg > 1.01 * found.check.costs.dcf_logistic
-    with pytest.warns(lk.ShapeWarning, match="spread"):
+    with pytest.warns(lk.errors.ShapeWarning, match="spread"):
         lk.fit_cmlg(scores)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.base.threads import reduce_chunks
+from llrkit.base.process import reduce_chunks
 
 RNG = np.random.default_rng(31)
 N = 240
@@ -27,8 +27,8 @@ def subset(mask):
 def test_numbers_are_those_of_the_functions():
     result = lk.evaluate(SCORES, points=("sre08", lk.OperatingPoint(0.3, 2, 1)))
     for name in ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal", "prbep"):
-        assert_allclose(getattr(result, name), getattr(lk, name)(SCORES), rtol=1e-13)
-    assert_allclose(result.det_slope.slope, lk.det_slope(SCORES).slope, rtol=1e-13)
+        assert_allclose(getattr(result, name), getattr(lk.metrics, name)(SCORES), rtol=1e-13)
+    assert_allclose(result.det_slope.slope, lk.metrics.det_slope(SCORES).slope, rtol=1e-13)
     for found, point in zip(result.points, ("sre08", lk.OperatingPoint(0.3, 2, 1)), strict=True):
         assert_allclose(found.min_dcf, lk.min_dcf(SCORES, point=point), rtol=1e-13)
         assert_allclose(found.act_dcf, lk.act_dcf(SCORES, point=point), rtol=1e-13)
@@ -61,7 +61,7 @@ def test_one_point_as_an_object():
 
 
 def test_wrong_points():
-    with pytest.raises(lk.UnknownNameError):
+    with pytest.raises(lk.errors.UnknownNameError):
         lk.evaluate(SCORES, points=["sre99"])
 
 
@@ -134,17 +134,17 @@ def test_group_with_an_empty_class_is_skipped_with_the_reason():
 
 def test_unknown_group_column():
     for source in (TRIALS, SCORES):
-        with pytest.raises(lk.UnknownNameError):
+        with pytest.raises(lk.errors.UnknownNameError):
             lk.evaluate(source, by="color")
 
 
 def test_threshold_from_development_data():
     result = lk.evaluate(SCORES, threshold_from=DEV)
-    threshold = lk.eer_threshold(DEV)
+    threshold = lk.metrics.eer_threshold(DEV)
     assert result.fixed.threshold == threshold
     assert_allclose(result.fixed.p_miss, (SCORES.target < threshold).mean())
     assert_allclose(result.fixed.p_fa, (SCORES.nontarget >= threshold).mean())
-    assert_allclose(result.fixed.hter, lk.hter(SCORES, dev=DEV), rtol=1e-15)
+    assert_allclose(result.fixed.hter, lk.metrics.hter(SCORES, dev=DEV), rtol=1e-15)
     plain = result.to_dict()["fixed_threshold"]
     assert set(plain) == {"threshold", "p_miss", "p_fa", "hter"}
     assert "HTER" in repr(result)

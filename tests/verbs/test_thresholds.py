@@ -53,7 +53,9 @@ def test_thresholds_inside_a_run_of_one_class_against_brute_force(shift, rate, t
     scores = lk.Scores(rng.normal(shift, 1.0, 90), np.append(rng.normal(-1.0, 1.0, 399), -0.0))
     table = [(s, 1) for s in scores.target.tolist()] + [(s, 0) for s in scores.nontarget.tolist()]
     pl.DataFrame(table, schema=["score", "label"], orient="row").write_parquet(tmp_path / "s.parquet")
-    weighted = lk.weigh(lk.Scores(scores.target, scores.nontarget, {"w": (np.ones(90), np.ones(400))}), "w")
+    weighted = lk.scores.weigh(
+        lk.Scores(scores.target, scores.nontarget, {"w": (np.ones(90), np.ones(400))}), "w"
+    )
     every = all_thresholds(scores)
     for source in (scores, weighted, lk.scan_trials(tmp_path / "s.parquet")):
         chosen = lk.threshold_for(source, miss_rate=rate, ci="none")
@@ -86,7 +88,7 @@ def test_the_cheapest_threshold_against_brute_force(trials, point):
 
 
 def test_the_threshold_of_the_equal_error_rate_is_the_one_of_eer_threshold(trials):
-    assert lk.threshold_for(trials).threshold == lk.eer_threshold(trials)
+    assert lk.threshold_for(trials).threshold == lk.metrics.eer_threshold(trials)
 
 
 def test_calibrated_llrs_are_cut_at_the_bayes_threshold_and_cost_the_actual_dcf(trials):
@@ -169,7 +171,7 @@ def test_two_demands_are_refused_and_so_are_impossible_ones(trials, file):
     for options in ({"point": 0.5, "miss_rate": 0.1}, {"miss_rate": 5}, {"calibrated": True}):
         with pytest.raises(lk.InputError):
             lk.threshold_for(trials, **options)
-    for typed in ("--calibrated --eer", "--on-key k", "--miss-rate x", "--ci speaker"):
+    for typed in ("--calibrated --eer", "--miss-rate x", "--ci speaker"):
         assert run("threshold", file, *typed.split())[:2] == (2, "")
 
 
@@ -224,7 +226,7 @@ def test_thresholds_are_in_the_units_of_the_file(trials, tmp_path, option, facto
 
 
 def test_llrs_of_a_calibration_are_known_as_such(file, tmp_path):
-    lk.AffineMap(a=1.0, b=0.5).save(tmp_path / "cal.json")
+    lk.maps.AffineMap(a=1.0, b=0.5).save(tmp_path / "cal.json")
     assert run("apply", tmp_path / "cal.json", file, "-o", tmp_path / "llrs.csv")[0] == 0
     code, out, _ = run("threshold", tmp_path / "llrs.csv", "--point", "0.1,5,1", "--json", "-")
     assert code == 0
@@ -246,6 +248,6 @@ def test_a_threshold_of_scores_on_llrs_is_questioned(trials):
     scores = trials
     llrs = lk.fit_logistic(scores).on(scores)
     for source, on in ((scores, llrs), (llrs, scores)):
-        with pytest.warns(lk.ScaleWarning):
+        with pytest.warns(lk.errors.ScaleWarning):
             lk.threshold_for(source, on=on)
     lk.threshold_for(llrs, on=llrs)

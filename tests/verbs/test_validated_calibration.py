@@ -93,13 +93,16 @@ def test_distances_and_logarithms_to_base_ten_are_compared_as_they_were_read(tmp
 
 def test_llrs_of_another_calibration_are_refused(folder, tmp_path):
     report = tmp_path / "report.md"
-    arguments = ("--criteria", folder / "criteria.toml", "--map", folder / "other.json", "--report", report)
+    arguments = ("--criteria", folder / "criteria.toml", "--map", folder / "other.json", "--md", report)
     assert run("validate", folder / "eval_llrs.csv", *arguments)[0] == 2
     assert not report.exists()
 
 
-def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_python(folder):
-    llrs = lk.read_trials(folder / "eval_llrs.csv")
+def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_python(folder, tmp_path):
+    # a maker without a hash does not tell whose LLRs they are, the scores beside them do
+    unknown = pl.read_csv(folder / "eval_llrs.csv").with_columns(llr_map=pl.lit("mine"))
+    unknown.write_csv(tmp_path / "llrs.csv")
+    llrs = lk.read_trials(tmp_path / "llrs.csv")
     own, other = (lk.load_map(folder / name) for name in ("dev.json", "other.json"))
     assert lk.validate(llrs, criteria=ROWS, calibration=own, replicates=0).cautions == ()
     (said,) = lk.validate(llrs, criteria=ROWS, calibration=other, replicates=0).cautions
@@ -112,7 +115,7 @@ def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_py
 def test_a_calibration_of_several_systems_is_not_applied_to_one(folder):
     rng = np.random.default_rng(4)
     fused = lk.fit_fusion(lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (90, 2))))
-    with pytest.raises(lk.SystemCountError):
+    with pytest.raises(lk.errors.SystemCountError):
         lk.validate(lk.read_trials(folder / "eval.csv"), criteria=ROWS, calibration=fused)
 
 
@@ -187,5 +190,10 @@ def test_a_calibration_of_llrs_is_applied_to_those_of_another_one(folder, tmp_pa
     assert run("calibrate", folder / "dev_llrs.csv", "--method", "cmlg", "-o", second)[0] == 0
     code, _, err = validated(folder, "eval_llrs.csv", calibration=second)
     assert code in (0, 1), err
-    with pytest.raises(lk.InputError):
-        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), criteria=ROWS, calibration=lk.load_map(second))
+    fitted, llrs = lk.load_map(second), lk.read_trials(folder / "eval_llrs.csv")
+    found = lk.validate(llrs, criteria=ROWS, calibration=fitted, replicates=0)
+    assert found.applied
+    # what was made of them in Python is not what the file says of its own LLRs
+    same = lk.validate(fitted.on(llrs), criteria=ROWS, calibration=fitted, apply=False, replicates=0)
+    assert not same.applied
+    assert same.evaluation.cllr == found.evaluation.cllr

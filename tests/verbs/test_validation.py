@@ -69,7 +69,7 @@ def test_checked_metrics_and_verdict(scores):
         replicates=30,
     )  # fmt: skip
     assert [row.passed for row in found.rows] == [True, True, True, True, False, True]
-    assert_allclose(found.rows[0].result, lk.dev_pav(scores))
+    assert_allclose(found.rows[0].result, lk.trust.dev_pav(scores))
     assert_allclose(found.rows[3].result, -scores.target.min())
     assert_allclose(found.rows[4].result, scores.nontarget.max())
     doubled = lk.Scores(2 * scores.target, 2 * scores.nontarget)
@@ -85,7 +85,7 @@ def test_whole_interval_must_be_within_the_bound():
     low, high = result.intervals["cllr"]
     middle = {"at_most": (result.cllr + high) / 2}
     found = judged(
-        trials, middle, {**middle, "use": "interval"}, {"at_most": high, "at_least": low, "use": "interval"},
+        trials, {**middle, "use": "estimate"}, middle, {"at_most": high, "at_least": low, "use": "interval"},
         options=options,
     )  # fmt: skip
     assert [row.passed for row in found.rows] == [True, None, True]
@@ -153,17 +153,17 @@ def test_misleading_trials_by_name_and_in_order():
         "seg": [1, 2, 3, 4, 5, 6],
     }
     trials = lk.Trials(table, score="s", enroll="model", test="seg")
-    found = lk.misleading_trials(trials)
+    found = lk.trust.misleading_trials(trials)
     assert [(one.is_target, one.llr, one.trial["model"], one.trial["row"]) for one in found] == [
         (True, -2.0, "b", 1), (True, -0.5, "c", 2), (False, 4.0, "f", 5), (False, 3.0, "d", 3)
     ]  # fmt: skip
-    assert len(lk.misleading_trials(trials, n=1)) == 2
-    arrays = lk.misleading_trials(Pieces(lk.Scores([1.0, -2.0], [0.5, 3.0, -1.0]), pieces=3))
+    assert len(lk.trust.misleading_trials(trials, n=1)) == 2
+    arrays = lk.trust.misleading_trials(Pieces(lk.Scores([1.0, -2.0], [0.5, 3.0, -1.0]), pieces=3))
     assert [(one.llr, one.trial) for one in arrays] == [
         (-2.0, {"position": 1}), (3.0, {"position": 1}), (0.5, {"position": 0})
     ]  # fmt: skip
     with pytest.raises(lk.InputError):
-        lk.misleading_trials(trials, n=0)
+        lk.trust.misleading_trials(trials, n=0)
 
 
 def test_misleading_trials_of_files(tmp_path, monkeypatch):
@@ -171,10 +171,10 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     lk.write_trials(trials, path)
     monkeypatch.setenv("LLRKIT_AT_ONCE", "512")
-    found = lk.misleading_trials(lk.scan_trials(path), n=4)
-    in_memory = lk.misleading_trials(lk.read_trials(path), n=4)
+    found = lk.trust.misleading_trials(lk.scan_trials(path), n=4)
+    in_memory = lk.trust.misleading_trials(lk.read_trials(path), n=4)
     assert [one.to_dict() for one in found] == [one.to_dict() for one in in_memory]
-    assert [one.llr for one in found] == [one.llr for one in lk.misleading_trials(trials, n=4)]
+    assert [one.llr for one in found] == [one.llr for one in lk.trust.misleading_trials(trials, n=4)]
     lines = path.read_text().splitlines()
     for one in found:  # the place is a line of the file that holds the LLR
         file, line = one.place.split(", line ")
@@ -190,10 +190,10 @@ def test_verbal_scale_is_symmetric():
     ):  # fmt: skip
         for sign, side in ((1, "the same source"), (-1, "different sources")):
             wanted = word if word.startswith("no") else f"{word} support for {side}"
-            assert lk.verbal_scale(sign * math.log(lr)) == wanted
-            assert lk.verbal_scale(sign * math.log10(lr), log10=True) == wanted
-    with pytest.raises(lk.NaNScoreError):
-        lk.verbal_scale(math.nan)
+            assert lk.theory.verbal_scale(sign * math.log(lr)) == wanted
+            assert lk.theory.verbal_scale(sign * math.log10(lr), log10=True) == wanted
+    with pytest.raises(lk.errors.NaNScoreError):
+        lk.theory.verbal_scale(math.nan)
 
 
 ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
@@ -209,11 +209,11 @@ FAULTS = [
 
 def test_faults_of_a_criteria_file_are_refused_with_its_name(tmp_path):
     path = tmp_path / "criteria.toml"
-    with pytest.raises(lk.FileFormatError):
+    with pytest.raises(lk.errors.FileFormatError):
         lk.read_criteria(path)
     for text in FAULTS:
         path.write_bytes(text.encode(errors="surrogateescape"))
-        with pytest.raises(lk.FileFormatError, match=str(path)):
+        with pytest.raises(lk.errors.FileFormatError, match=str(path)):
             lk.read_criteria(path)
 
 
@@ -249,7 +249,7 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     assert (found.sources.n, found.sources.n_target, found.sources.n_nontarget) == (3, 2, 3)
     assert (found.recordings.n, found.recordings.n_target, found.recordings.n_nontarget) == (6, 5, 6)
     assert (found.lowest, found.highest) == (-9.0, 9.0)
-    elub = lk.bound_elub(lk.AffineMap(a=1.0, b=0.0), trials)
+    elub = lk.maps.bound_elub(lk.maps.AffineMap(a=1.0, b=0.0), trials)
     assert found.supported == (elub.low, elub.high)
     assert found.n_beyond == sum(not elub.low <= x <= elub.high for x in table["llr"])
     assert found.beyond_by == max(9.0 - elub.high, elub.low + 9.0) > 0
@@ -259,16 +259,16 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
 @pytest.mark.parametrize(
     "bound",
     [
-        lambda m, s: lk.bound_fixed(m, -1.5, 2.0),
-        lambda m, s: lk.bound_sources(m, 10),
-        lk.bound_elub,
-        lk.bound_invariance,
+        lambda m, s: lk.maps.bound_fixed(m, -1.5, 2.0),
+        lambda m, s: lk.maps.bound_sources(m, 10),
+        lk.maps.bound_elub,
+        lk.maps.bound_invariance,
     ],
 )
 def test_llrs_at_and_beyond_bounds_are_counted(scores, bound):
     fitted = bound(lk.fit_logistic(scores), scores)
     llrs = fitted(scores)
-    for calibration in (fitted, lk.AffineMap(a=1.0, b=0.0).then(fitted)):
+    for calibration in (fitted, lk.maps.AffineMap(a=1.0, b=0.0).then(fitted)):
         found = lk.validate(
             llrs, criteria=rows({"at_most": 1.0}), calibration=calibration, apply=False, replicates=0
         )

@@ -12,13 +12,23 @@ from starlette.responses import HTMLResponse, Response
 
 from llrkit._version import __version__
 from llrkit.app import saved_projects
-from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
-from llrkit.app.forms_to_choices import BOUNDS, METHODS, REPORTED, columns_of
-from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
-from llrkit.app.project_settings import UNITS, WORDS, said_in
+from llrkit.app.forms import (
+    ALL,
+    BOUNDS,
+    METHODS,
+    METRICS,
+    REPORTED,
+    SECONDARY,
+    columns_of,
+    fields_of,
+    usual_criteria,
+)
+from llrkit.app.project import DOCUMENTS, ORDER, UNITS, USES, WORDS, Project, said_in
 from llrkit.app.session import Session
-from llrkit.app.shown_form_values import form_values
+from llrkit.app.steps import STEPS
+from llrkit.app.worker import Job
 from llrkit.base.process import in_words
+from llrkit.base.text import table_beside
 from llrkit.verbs.criteria import LLRS
 
 FOLDER = Path(__file__).with_name("templates")
@@ -44,31 +54,9 @@ def _library_text(context: Context, text: str) -> str:
 
 HTML.filters["say"] = _page_text
 HTML.filters["told"] = _library_text
-STEP_TITLES = {
-    "files": "Files",
-    "evaluate": "Evaluate",
-    "calibrate": "Calibrate",
-    "validate": "Validate",
-    "case": "Case",
-    "documents": "Documents",
-}
+STEP_TITLES = dict(table_beside(__file__, "steps.txt"))
 """Pages of a project, in order."""
-DOCUMENT_TITLES = {
-    "evaluation.html": "Evaluation: report with interactive plots",
-    "evaluation.json": "Evaluation: all numbers",
-    "evaluation.csv": "Evaluation: table for a spreadsheet",
-    "advice.json": "Advice on calibration: all numbers",
-    "calibration.json": "The calibration, for llrkit apply and case",
-    "criteria.toml": "Validation: the criteria",
-    "validation.html": "Validation: report with interactive plots",
-    "validation.docx": "Validation: report to edit",
-    "validation.md": "Validation: report as plain text",
-    "validation.json": "Validation: all numbers",
-    "case.html": "Case report: page",
-    "case.docx": "Case report: document to edit and sign",
-    "case.md": "Case report: plain text",
-    "case.json": "Case report: all numbers",
-}
+DOCUMENT_TITLES = dict(table_beside(__file__, "documents.txt"))
 KINDS = {
     ".html": ("Page (HTML)", "text/html; charset=utf-8"),
     ".docx": ("Word", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
@@ -122,8 +110,8 @@ def project_page(
         context: dict[str, object] = {
             "version": __version__, "project": project, "step": step, "titles": STEP_TITLES, "error": error,
             "before": steps[at - 1] if at else None, "after": steps[at + 1] if at + 1 < len(steps) else None,
-            "jobs": jobs, "results": project.results, "stale": {s: project.is_stale(s) for s in STEPS},
-            "stamps": {s: project.made(s) for s in STEPS},
+            "jobs": jobs, "results": project.results, "stale": {s: project.is_stale(s) for s in ORDER},
+            "stamps": {s: project.made(s) for s in ORDER},
             "labeled": [file.name for file in project.files.values() if file.labeled],
             "train": project.with_use("train"), "validation": project.with_use("validation"),
             "questioned": project.with_use("questioned"), "uses": USES, "max_upload": session.max_upload,
@@ -132,10 +120,35 @@ def project_page(
             "columns": columns_of(project),
         }  # fmt: skip
         context["values"] = values if values is not None else form_values(project, step, last.get(step))
+        if step in STEPS:
+            context["fields"] = fields_of(STEPS[step].verb, STEPS[step].shown, project)
         if step in _FURTHER:
             context |= _FURTHER[step](project)
         page = HTML.get_template(f"{step}.html.j2").render(context)
     return HTMLResponse(page, status)
+
+
+def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:
+    """What a form shows: what was typed last, what was chosen for its result, or what is usual."""
+    if job is not None and job.form:
+        return job.form
+    if step in project.results:
+        form: dict[str, str] = project.results[step]["form"]
+        return form
+    return _usual_values(project, step)
+
+
+def _usual_values(project: Project, step: str) -> dict[str, str]:
+    used = {use: file.name if (file := project.with_use(use)) else "" for use in USES}
+    if step == "evaluate":
+        return {"scores": next((file.name for file in project.files.values() if file.labeled), "")}
+    if step == "calibrate":
+        ends = ("-2", "2") if project.settings.base_10 else ("-4.6", "4.6")
+        method = project.results.get("advise", {}).get("suggested", "logistic")
+        return {"method": method, "bound": "sources", "low": ends[0], "high": ends[1]}
+    if step == "validate":
+        return {"scores": used["validation"] or used["train"], **usual_criteria()}
+    return {"scores": used["questioned"], "train": used["train"], "validation": used["validation"]}
 
 
 def _documents_and_commands(project: Project) -> dict[str, object]:
@@ -165,7 +178,7 @@ def _method_titles(project: Project) -> list[tuple[str, str]]:
 
 def _metric_titles(project: Project) -> dict[str, str]:
     unit = project.settings.unit.short
-    return {name: f"{title} ({unit})" if name in LLRS else title for name, title in CHOICES.items()}
+    return {name: f"{title} ({unit})" if name in LLRS else title for name, title in METRICS.items()}
 
 
 _FURTHER: dict[str, Callable[[Project], dict[str, object]]] = {

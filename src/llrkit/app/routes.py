@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import secrets
 import shlex
+import shutil
 from http import HTTPStatus
 from pathlib import Path
 
@@ -14,22 +17,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from llrkit.app import pages, uploads
-from llrkit.app.forms_to_choices import (
-    CHOICES_OF,
-    as_typed,
-    files_in,
-    read_form,
-    reading_choices,
-    settings_choices,
-)
-from llrkit.app.project import DOCUMENTS, Project
+from llrkit.app import pages
+from llrkit.app.forms import as_shown_again, read_form, reading_choices, settings_choices
+from llrkit.app.project import DOCUMENTS, FILES, MOST_FILES, Project, ScoreFile, file_name
 from llrkit.app.request_guard import SANDBOXED
 from llrkit.app.session import Session
+from llrkit.app.steps import STEPS
+from llrkit.base.process import in_words
 from llrkit.errors import InputError, LlrkitError
 
 STATIC = {"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
           "icon.svg": "image/svg+xml"}  # fmt: skip
+PIECE = 1 << 20
+"""Bytes that are collected before they are written."""
+KEPT_FREE = 256 << 20
+"""Bytes that an upload leaves free on the disk."""
 PAGE_OF = {"advise": "calibrate"}
 """The page of a step, where it has not one of its own."""
 
@@ -55,11 +57,7 @@ def application(session: Session) -> Starlette:
             Route("/p/{id}/{step}", page, methods=["GET"]),
             Route("/p/{id}/{step}", work, methods=["POST"]),
         ],
-        exception_handlers={
-            HTTPException: _http_error,
-            LlrkitError: _library_error,
-            ClientDisconnect: _gone,
-        },
+        exception_handlers={HTTPException: _http_error, LlrkitError: _library_error, ClientDisconnect: _gone},
     )
     app.router.redirect_slashes = False
     app.state.session = session
@@ -137,8 +135,8 @@ async def upload(request: Request) -> Response:
     project, session = _project_of_request(request), _session_of_request(request)
     try:
         name = request.query_params.get("name", "")
-        file = await uploads.receive(request, project, name, most=session.max_upload)
-    except uploads.TooLargeError as error:
+        file = await receive(request, project, name, most=session.max_upload)
+    except TooLargeError as error:
         return JSONResponse({"error": str(error)}, 413)
     except LlrkitError as error:
         return JSONResponse({"error": str(error)}, 400)
@@ -203,7 +201,7 @@ async def work(request: Request) -> Response:
     """Begin the work of a step."""
     step: str = request.path_params["step"]
     project, session = _project_of_request(request), _session_of_request(request)
-    if step not in CHOICES_OF:
+    if step not in STEPS:
         raise HTTPException(404)
     form = await read_form(request)
     shown = PAGE_OF.get(step, step)
@@ -213,11 +211,9 @@ async def work(request: Request) -> Response:
                 "this step was finished in another tab; its result is below. Send the form again if "
                 "you want another one"
             )
-        choices = CHOICES_OF[step](form, project)
-        uses, calibrated = files_in(choices), step in ("validate", "case")
-        session.start(project, step, choices, uses=uses, calibrated=calibrated, form=as_typed(form))
+        session.start(project, step, as_shown_again(form))
     except LlrkitError as error:
-        values = as_typed(form) if step == shown else None
+        values = as_shown_again(form) if step == shown else None
         return pages.project_page(
             session, project, shown, error=_said_in_answer(error), values=values, status=400
         )
@@ -281,3 +277,60 @@ async def _library_error(request: Request, error: Exception) -> Response:
 
 async def _gone(request: Request, error: Exception) -> Response:
     return PlainTextResponse("", 400)
+
+
+# files from a page: streamed to the disk, counted and hashed on the way, never larger than allowed
+
+
+class TooLargeError(InputError):
+    """An upload is larger than allowed."""
+
+
+async def receive(request: Request, project: Project, given: str, *, most: int) -> ScoreFile:
+    """Take the body of a request as a new file of a project."""
+    stated = request.headers.get("content-length", "0")
+    if not (stated.isascii() and stated.isdigit()):
+        raise InputError("the length of the upload is not a number")
+    _require_room_for_upload(project, int(stated), most)
+    part = project.folder / f"upload-{secrets.token_hex(6)}"
+    digest, size, waiting = hashlib.sha256(), 0, bytearray()
+    try:
+        with part.open("wb") as out:
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise TooLargeError(_upload_too_large(most))
+                waiting += chunk
+                if len(waiting) >= PIECE:
+                    digest.update(waiting)
+                    await run_in_threadpool(out.write, bytes(waiting))
+                    waiting.clear()
+                    _require_room_for_upload(project, 0, most)
+            digest.update(waiting)
+            out.write(waiting)
+        if size == 0:
+            raise InputError("the file is empty")
+        with project.lock:
+            if len(project.files) >= MOST_FILES:
+                raise InputError(f"a project holds at most {MOST_FILES} files; remove one first")
+            name = file_name(given, project.files)
+            part.rename(project.folder / FILES / name)
+            file = ScoreFile(name, size, digest.hexdigest())
+            project.files[name] = file
+            project.touch()
+        return file
+    except ClientDisconnect:
+        raise InputError("the upload was interrupted") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _require_room_for_upload(project: Project, size: int, most: int) -> None:
+    if size > most:
+        raise TooLargeError(_upload_too_large(most))
+    if shutil.disk_usage(project.folder).free < size + KEPT_FREE:
+        raise TooLargeError("the disk is too full for this file")
+
+
+def _upload_too_large(most: int) -> str:
+    return f"the file is larger than {in_words(most)}; llrkit app --max-upload allows more"

@@ -15,11 +15,20 @@ import os
 import shutil
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from llrkit.app.choice_types import SavedProject
-from llrkit.app.project import DOCUMENTS, FILES, SCHEMA, STEPS, USES, Project, ScoreFile
-from llrkit.app.project_settings import Settings
-from llrkit.app.safe_names import is_file_name, project_name
+from llrkit.app.project import (
+    DOCUMENTS,
+    FILES,
+    ORDER,
+    SCHEMA,
+    USES,
+    Project,
+    ScoreFile,
+    Settings,
+    is_file_name,
+    project_name,
+)
 from llrkit.base.files import file_sha256, write_atomically
 from llrkit.errors import FileFormatError, InputError
 
@@ -151,10 +160,10 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
     return project
 
 
-def _read_saved_project(path: Path) -> SavedProject:
+def _read_saved_project(path: Path) -> dict[str, Any]:
     """The state of a project; what cannot be one is refused."""
     try:
-        plain: SavedProject = json.loads(path.read_text(encoding="utf-8"))
+        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         _require_saved_state(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
         _require_saved_state(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
         Settings.from_dict(plain.get("settings", {}))
@@ -162,7 +171,7 @@ def _read_saved_project(path: Path) -> SavedProject:
             _saved_score_file(one)
         for step, result in plain["results"].items():
             _require_saved_state(
-                step in STEPS and isinstance(result, dict) and isinstance(result["inputs"], dict)
+                step in ORDER and isinstance(result, dict) and isinstance(result["inputs"], dict)
             )
             for name in result["documents"]:
                 _require_saved_state(is_file_name(name))

@@ -15,11 +15,12 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from llrkit.app.project import FILES, ScoreFile
-from llrkit.app.safe_names import file_name
+from llrkit.app.project import FILES, ScoreFile, file_name
 from llrkit.app.session import Session
 from llrkit.base.files import file_sha256, locked_folder
+from llrkit.base.process import parse_size
 from llrkit.errors import InputError, MissingPackageError
+from llrkit.jobs.options import AppOptions
 
 try:
     import uvicorn
@@ -34,53 +35,34 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PREFIX = "llrkit-app-"
 
 
-def run_app(
-    files: Sequence[str] = (),
-    *,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    allow_remote: bool = False,
-    browser: bool = True,
-    projects: str | Path = "llrkit-projects",
-    max_upload: int = 2_000_000_000,
-    say: Callable[[str], None] = print,
-) -> None:
+def run_app(asked: AppOptions, *, say: Callable[[str], None] = print) -> None:
     """Serve the application until it is interrupted.
 
-    Parameters
-    ----------
-    files
-        Score files to begin a project with.
-    host, allow_remote
-        Other machines can reach the application only if both ask for it.
-    port
-        0 for any that is free.
-    projects
-        The folder in which projects are saved; it is made when the first one is.
-    say
-        Called with the one line that holds the address and its token.
+    ``say`` is called with the one line that holds the address and its token.
     """
-    if host not in LOOPBACK and not allow_remote:
+    max_upload = parse_size(asked.max_upload, "--max-upload")
+    host = asked.host
+    if host not in LOOPBACK and not asked.allow_remote:
         raise InputError(
             f"--host {host} lets other machines in, without encryption; say --allow-remote if you mean it"
         )
     _remove_abandoned()
     working = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    session = Session(working.resolve(), Path(projects).resolve(), max_upload)
+    session = Session(working.resolve(), Path(asked.projects).resolve(), max_upload)
     try:
-        with locked_folder(working), _listening_server(host, port) as listening:
+        with locked_folder(working), _listening_server(host, asked.port) as listening:
             guard = Guard(
                 application(session),
                 Address(host, listening.getsockname()[1], remote=host not in LOOPBACK),
                 refused,
             )
             session.workers.prepare()
-            if files:
-                _first_project(session, files)
+            if asked.files:
+                _first_project(session, asked.files)
             address = f"{guard.address.shown}?token={guard.token}"
             say(address)
             sys.stdout.flush()
-            if browser:
+            if asked.browser:
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
             config = uvicorn.Config(
                 guard, http="h11", ws="none", lifespan="off", log_config=None, log_level="critical",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 import shutil
 import threading
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from llrkit.app import saved_projects
-from llrkit.app.background_jobs import Job, Workers
-from llrkit.app.choice_types import Choices, Outcome, PlainTask, TaskFile
 from llrkit.app.project import FILES, Project, ScoreFile
+from llrkit.app.steps import STEPS, Task, task_of
+from llrkit.app.worker import Job, Outcome, Workers
 from llrkit.errors import InputError
 
 MOST_PROJECTS = 50
@@ -75,36 +75,25 @@ class Session:
         with self.lock:
             return {step: job for (owner, step), job in self.jobs.items() if owner == project.id}
 
-    def start(
-        self,
-        project: Project,
-        step: str,
-        choices: Choices,
-        *,
-        uses: list[str],
-        calibrated: bool = False,
-        form: dict[str, str] | None = None,
+    def start(self, project: Project, step: str, form: dict[str, str]) -> Job:
+        """Begin the work of a step, as its form asks for."""
+        out = f"work-{secrets.token_hex(6)}"
+        task, uses = task_of(step, form, project, out)
+        inputs = project.inputs(uses, calibrated=STEPS[step].calibrated)
+        return self._start(project, step, task, form, inputs)
+
+    def _start(
+        self, project: Project, step: str, task: Task, form: dict[str, str], inputs: dict[str, str]
     ) -> Job:
-        """Begin the work of a step; ``uses`` are the files it rests on, ``form`` is what was typed."""
         with self.lock, project.lock:
             running = self.jobs.get((project.id, step))
             if running is not None and running.is_open:
                 raise InputError("this step is already running, perhaps in another tab; cancel it first")
             if sum(job.is_open for job in self.jobs.values()) >= MOST_JOBS:
                 raise InputError("too many steps are running; wait until one is done")
-            id = secrets.token_hex(6)  # noqa: A001
-            out = project.folder / "work" / id
-            out.mkdir(parents=True)
-            files: dict[str, TaskFile] = {
-                name: {"path": file.path, "use": file.use, "sha256": file.sha256, "reading": file.reading,
-                       "columns": file.columns}
-                for name, file in project.files.items()
-            }  # fmt: skip
-            task: PlainTask = {"kind": step.partition(" ")[0], "folder": str(project.folder), "out": str(out),
-                               "files": files, "choices": choices}  # fmt: skip
-            inputs = project.inputs(uses, calibrated=calibrated)
-            job = Job(id, step, task, form or {})
-            self.jobs[project.id, step] = job
+            out = project.folder / task.out
+            out.mkdir()
+            job = self.jobs[project.id, step] = Job(task.out, step, asdict(task), form)
 
         def finished(done: Job, result: Outcome | None) -> None:
             if result is not None:
@@ -118,7 +107,6 @@ class Session:
 
     def _take(self, project: Project, job: Job, result: Outcome, inputs: dict[str, str]) -> None:
         """Give a project what its job has made."""
-        choices = job.task["choices"]
         with project.lock:
             if self.projects.get(project.id) is not project:
                 return
@@ -127,12 +115,10 @@ class Session:
                 if file is not None:
                     file.facts = {**result["facts"], "warnings": result.get("warnings", [])}
                     project.touch()
-            elif "words" in choices:
+            else:
                 made = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S.%f %z}"
-                project.add_result(
-                    job.step, {**result, "choices": choices, "inputs": inputs, "made": made},
-                    Path(job.task["out"]),
-                )  # fmt: skip
+                done = {**result, "form": job.form, "inputs": inputs, "made": made}
+                project.add_result(job.step, done, project.folder / job.task["out"])
             with job.lock:
                 job.state = "done"
 
@@ -141,7 +127,11 @@ class Session:
         with project.lock:
             file.facts = None
             project.awaiting_use.add(file.name)
-        self.start(project, f"read {file.name}", {"file": file.name}, uses=[])
+        out = f"work-{secrets.token_hex(6)}"
+        keep = [file.name, *file.columns]
+        task = Task("read", str(project.folder), out, {"file": file.path}, file.reading,
+                    words=project.settings.words, keep=keep)  # fmt: skip
+        self._start(project, f"read {file.name}", task, {}, {})
 
     def remove_file(self, project: Project, file: ScoreFile) -> None:
         """Take a file out of a project."""

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from llrkit.base.text import not_among
 from llrkit.errors import InputError, UnknownNameError
 
+ArrayLike: TypeAlias = npt.ArrayLike  # what NumPy makes an array of
 Array = npt.NDArray[Any]  # the scalar types of NumPy have no common parent that says more
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.signedinteger]  # counts (int64) and positions (intp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias, TypeVar, Union, overload
 
 R = TypeVar("R")
@@ -300,3 +301,15 @@ def clean(text: object) -> str:
     plain = " ".join(str(text).split())
     # & first, or the entities would be escaped again
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+
+
+def table_beside(module: str, name: str) -> list[list[str]]:
+    """The rows of a table in a text file beside a module: fields between tabs; lines with ``#`` are comments.
+
+    Examples
+    --------
+    >>> table_beside(__file__, "names_elsewhere.txt")[0]
+    ['roc_curve', 'evaluate(scores, labels).roc']
+    """
+    lines = Path(module).with_name(name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]

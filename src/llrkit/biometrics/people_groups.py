@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, BoolArray, FloatArray, IntArray, names_of, real_number, seed_of
+from llrkit.base.arguments import BoolArray, FloatArray, IntArray, seed_of
+from llrkit.base.options import documented
 from llrkit.base.text import Json, number, p_words
-from llrkit.biometrics.verification import small_rate, to_the_right
+from llrkit.biometrics.verification import small_rate
 from llrkit.core.counting import count_bins
 from llrkit.core.groups import plain_value, positions_by_code
 from llrkit.core.numerics import probability
-from llrkit.core.summaries import FieldwiseSums, Grouped
+from llrkit.core.summaries import Grouped
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import Curve, Range, threshold_for_false_alarms
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource, as_source
+from llrkit.results.result import text_table
+from llrkit.scores import DerivedSource, Scores, ScoreSource, as_source
 from llrkit.trust.differences import holm
 from llrkit.trust.intervals import curve_rates
 from llrkit.trust.speakers import Columns, clopper_pearson, find_speakers
+from llrkit.verbs.options import DifferentialOptions
 
-WORDS = {
-    "max_over_min": "max / min",
-    "max_over_geometric_mean": "max / geometric mean",
-    "gini": "Gini",
-    "range": "max - min",
-}
+if TYPE_CHECKING:
+    from llrkit.keywords import DifferentialKeywords
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class DifferentialPerformance(Curve):
         """Header and rows with one line for each measure."""
         header = ["", "FMR", "", "by chance", "FNMR", "", "by chance"]
         rows = []
-        for name, words in WORDS.items():
+        for name, (words, _) in MEASURES.items():
             row = [words]
             for rate in ("fmr", "fnmr"):
                 one = self.measures.get(rate, {}).get(name)
@@ -148,7 +147,7 @@ class DifferentialPerformance(Curve):
         return f"{'. '.join(told)} (level {100 * alpha:g} %, Holm's correction{how})."
 
     def __repr__(self) -> str:
-        return "\n".join([to_the_right(*self.table()), "", self.sentence])
+        return "\n".join([text_table(*self.table(), left=()), "", self.sentence])
 
 
 BETWEEN = " | "
@@ -182,34 +181,10 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
     return {group: np.sort(np.concatenate(own)) for group, own in groups.items()}
 
 
-def trials_of_group(source: ScoreSource, columns: tuple[str, ...], group: str) -> ScoreSource:
-    """The comparisons of one group."""
+def group_errors(threshold: float, columns: tuple[str, ...]) -> Callable[[Scores], Grouped[str, FloatArray]]:
+    """A summarizer by group: mated comparisons, false non-matches, non-mated comparisons, false matches."""
 
-    def chosen(chunk: Scores) -> Scores:
-        masks = []
-        for i, n in enumerate((len(chunk.target), len(chunk.nontarget))):
-            mask = np.zeros(n, dtype=bool)
-            mask[positions_by_group(chunk, columns, i).get(group, np.empty(0, dtype=np.intp))] = True
-            masks.append(mask)
-        return chunk.select(*masks)
-
-    return DerivedSource(source, chosen, columns)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupErrors(FieldwiseSums):
-    """Comparisons of a group and errors among them, mated first."""
-
-    n_mated: float = 0
-    false_nonmatches: float = 0
-    n_nonmated: float = 0
-    false_matches: float = 0
-
-
-def group_errors(threshold: float, columns: tuple[str, ...]) -> Callable[[Scores], Grouped[str, GroupErrors]]:
-    """A summarizer of chunks by group."""
-
-    def make(chunk: Scores) -> Grouped[str, GroupErrors]:
+    def make(chunk: Scores) -> Grouped[str, FloatArray]:
         def counted(wrong: BoolArray, class_index: int) -> dict[str, tuple[int, int]]:
             places = positions_by_group(chunk, columns, class_index)
             return {group: (len(own), int(np.count_nonzero(wrong[own]))) for group, own in places.items()}
@@ -218,8 +193,8 @@ def group_errors(threshold: float, columns: tuple[str, ...]) -> Callable[[Scores
         mated, nonmated = counted(chunk.target < threshold, 0), counted(chunk.nontarget >= threshold, 1)
         none = 0, 0
         # Groups that have comparisons of one class only are kept.
-        groups = mated | nonmated
-        return Grouped({g: GroupErrors(*mated.get(g, none), *nonmated.get(g, none)) for g in groups})
+        rows = {group: (*mated.get(group, none), *nonmated.get(group, none)) for group in mated | nonmated}
+        return Grouped({group: np.array(row, dtype=np.float64) for group, row in rows.items()})
 
     return make
 
@@ -290,25 +265,22 @@ def _ratio_of_rates(top: FloatArray, bottom: FloatArray) -> FloatArray:
 
 
 DRAWS = 4000
-MEASURES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
-    {
-        "max_over_min": worst_ratio,
-        "max_over_geometric_mean": over_geometric_mean,
-        "gini": gini,
-        "range": spread,
-    }
-)
+MEASURES: Mapping[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {
+    "max_over_min": ("max / min", worst_ratio),
+    "max_over_geometric_mean": ("max / geometric mean", over_geometric_mean),
+    "gini": ("Gini", gini),
+    "range": ("max - min", spread),
+}
+"""Each measure in words, and the function that makes it of rates."""
 
 
+@documented(DifferentialOptions, without=("by",))
 def differential(
     source: ScoreSource,
-    by: Columns,
+    by: Columns | None = None,
     *,
-    fmr: float = 1e-3,
-    threshold: float | None = None,
-    speakers: Columns | None = None,
-    level: float = 0.95,
-    rng: RNG = 0,
+    options: DifferentialOptions | None = None,
+    **changes: Unpack[DifferentialKeywords],
 ) -> DifferentialPerformance:
     """FMR and FNMR of each group of people at one threshold for all, and how unequal they are.
 
@@ -319,14 +291,9 @@ def differential(
     by
         The column with the group of a comparison, or the two columns with the groups of its two sides; a
         comparison between two groups is then a group of its own (``f | m``).
-    fmr, threshold
-        The threshold for all groups: the lowest one with at most this FMR over all comparisons, or a number
-        fixed elsewhere.
-    speakers
-        The column, or the two columns, with the subjects of the two sides; without them comparisons are taken
-        as independent.
-    level, rng
-        Of the intervals and of the draws behind those of the measures.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Returns
     -------
@@ -350,29 +317,37 @@ def differential(
     >>> result.p_values["fmr"]["f"] < 0.001, result.p_values["fnmr"]["f"] > 0.05
     (True, True)
     """
-    seed = seed_of(rng)
-    columns = names_of(by, "by")
-    if len(columns) not in (1, 2):
-        raise InputError(f"groups are in one column, or in two for the two sides; got {list(columns)}")
+    from scipy.stats import fisher_exact  # takes longer to import than all of llrkit
+
+    asked = DifferentialOptions.of(options, changes if by is None else {**changes, "by": by})
+    seed, columns, threshold, level = seed_of(asked.rng), asked.by, asked.threshold, asked.level
     probability(level, "level")
     source = as_source(source)
     if threshold is None:
-        if not 0.0 <= fmr <= 1.0:
-            raise InputError(f"an FMR is between 0 and 1, got {fmr!r}")
         # One threshold for all groups, as in use.
+        fmr = 1e-3 if asked.fmr is None else asked.fmr
         threshold = threshold_for_false_alarms(source, count_bins(source), fmr)
-    real_number(threshold, "threshold")
     counts = source.with_columns(*columns).reduce(group_errors(threshold, columns)).groups
     if len(counts) < 2:
         raise InputError(f"there is only one group in {' and '.join(columns)}; at least 2 are needed")
     groups = {}
     for group in sorted(counts):
         effects = 1.0, 1.0
-        if speakers is not None:
-            effects = _design_effects_of_group(source, columns, group, threshold, speakers)
+        if asked.speakers:
+
+            def of_group(chunk: Scores, group: str = group) -> Scores:
+                none = np.empty(0, dtype=np.intp)
+                return chunk.select(*(positions_by_group(chunk, columns, i).get(group, none) for i in (0, 1)))
+
+            own = DerivedSource(source, of_group, columns)
+            # A group with too few subjects or errors is taken as independent comparisons.
+            with suppress(TooFewTrialsError, EmptyClassError, ZeroDivisionError):
+                rates = curve_rates(own, [threshold], find_speakers(own, asked.speakers), 0.95)
+                effects = rates.design_effect(0, 0), rates.design_effect(1, 0)
         groups[group] = _group_rate(counts[group], effects, level)
     rng = np.random.default_rng(seed)
-    measures, p_values = {}, {}
+    measures: dict[str, dict[str, Inequity]] = {}
+    p_values, tail = {}, 0.5 - 0.5 * level
     for rate in ("fmr", "fnmr"):
         have = {name: one for name, one in groups.items() if getattr(one, f"n_{rate}") > 0}
         if len(have) < 2:
@@ -387,10 +362,22 @@ def differential(
         drawn = rng.beta(errors + 0.5, sizes - errors + 0.5, (DRAWS, len(have)))
         # What chance makes of groups that all have the rate of the whole.
         equal = rng.binomial(whole, errors.sum() / sizes.sum(), (DRAWS, len(have))) / whole
-        measures[rate] = {
-            name: _inequity_of_rates(make, values, drawn, equal, level) for name, make in MEASURES.items()
-        }
-        p_values[rate] = _tests_of_groups(list(have), errors, whole)
+        measures[rate] = {}
+        for name, (_, make) in MEASURES.items():
+            low, high = np.quantile(make(drawn), [tail, 1.0 - tail]).tolist()
+            # "lower" takes a value that was drawn: ratios may be infinite, and a mean of two would be too.
+            by_chance = float(np.quantile(make(equal), level, method="lower"))
+            # a group without errors: no rate above 0, however small, is known to be too small
+            high = math.inf if math.isinf(value := float(make(values))) else high
+            measures[rate][name] = Inequity(value, (low, high), by_chance)
+        # Each group against all others, by effective numbers; never more errors than there are comparisons.
+        wrong = np.minimum(np.round(errors).astype(int), whole)
+        right = whole - wrong
+        p = [
+            float(fisher_exact(np.array([[k, m], [wrong.sum() - k, right.sum() - m]]))[1])
+            for k, m in zip(wrong, right, strict=True)
+        ]
+        p_values[rate] = dict(zip(have, holm(p), strict=True))
     return DifferentialPerformance(
         columns=columns,
         threshold=threshold,
@@ -400,24 +387,11 @@ def differential(
         joined=MappingProxyType(_joined_measures(measures)),
         p_values=MappingProxyType(p_values),
         level=level,
-        by_subject=speakers is not None,
+        by_subject=bool(asked.speakers),
     )
 
 
-def _design_effects_of_group(
-    source: ScoreSource, columns: tuple[str, ...], group: str, threshold: float, speakers: Columns
-) -> tuple[float, float]:
-    """Design effects of FNMR and FMR in a group: what sharing subjects multiplies the variance by."""
-    own = trials_of_group(source, columns, group)
-    try:
-        rates = curve_rates(own, [threshold], find_speakers(own, speakers), 0.95)
-    # A group with too few subjects or errors is taken as independent comparisons.
-    except (TooFewTrialsError, EmptyClassError, ZeroDivisionError):
-        return 1.0, 1.0
-    return rates.design_effect(0, 0), rates.design_effect(1, 0)
-
-
-def _group_rate(counts: GroupErrors, effects: tuple[float, float], level: float) -> GroupRate:
+def _group_rate(counts: FloatArray, effects: tuple[float, float], level: float) -> GroupRate:
     def rate(errors: float, n: float) -> float:
         return errors / n if n else math.nan
 
@@ -427,41 +401,14 @@ def _group_rate(counts: GroupErrors, effects: tuple[float, float], level: float)
         size = max(round(n / effect), 1)
         return clopper_pearson(min(round(errors / effect), size), size, level) if n else None
 
-    mated = counts.false_nonmatches, counts.n_mated
-    nonmated = counts.false_matches, counts.n_nonmated
+    n_mated, false_nonmatches, n_nonmated, false_matches = counts.tolist()
+    mated, nonmated = (false_nonmatches, n_mated), (false_matches, n_nonmated)
     return GroupRate(
         n_fnmr=round(mated[1]), errors_fnmr=round(mated[0]), effective_fnmr=mated[1] / effects[0],
         fnmr=rate(*mated), fnmr_interval=interval(*mated, effects[0]),
         n_fmr=round(nonmated[1]), errors_fmr=round(nonmated[0]), effective_fmr=nonmated[1] / effects[1],
         fmr=rate(*nonmated), fmr_interval=interval(*nonmated, effects[1]),
     )  # fmt: skip
-
-
-def _inequity_of_rates(
-    make: Callable[[FloatArray], FloatArray], values: FloatArray, drawn: FloatArray, equal: FloatArray,
-    level: float,
-) -> Inequity:  # fmt: skip
-    tail = 0.5 - 0.5 * level
-    low, high = np.quantile(make(drawn), [tail, 1.0 - tail])
-    # "lower" takes a value that was drawn: ratios may be infinite, and a mean of two would be too.
-    by_chance = float(np.quantile(make(equal), level, method="lower"))
-    value = float(make(values))
-    # a group without errors: no rate above 0, however small, is known to be too small
-    return Inequity(value, (float(low), math.inf if math.isinf(value) else float(high)), by_chance)
-
-
-def _tests_of_groups(names: list[str], errors: FloatArray, n: IntArray) -> dict[str, float]:
-    """Each group against all others (Fisher's exact test), corrected for the number of groups."""
-    from scipy.stats import fisher_exact  # takes longer to import than all of llrkit
-
-    # Effective numbers of errors, rounded; never more than there are comparisons.
-    wrong = np.minimum(np.round(errors).astype(int), n)
-    right = n - wrong
-    p = [
-        float(fisher_exact(np.array([[k, m], [wrong.sum() - k, right.sum() - m]]))[1])
-        for k, m in zip(wrong, right, strict=True)
-    ]
-    return dict(zip(names, holm(p), strict=True))
 
 
 def _joined_measures(measures: dict[str, dict[str, Inequity]]) -> dict[str, float]:

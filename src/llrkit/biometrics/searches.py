@@ -7,25 +7,30 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from llrkit.base.arguments import BoolArray, FloatArray, IntArray, whole_number
+from llrkit.base.arguments import BoolArray, FloatArray, IntArray
+from llrkit.base.options import documented
 from llrkit.base.text import Json, percent
 from llrkit.biometrics.verification import small_rate, support
 from llrkit.core.groups import plain_value
 from llrkit.core.numerics import probability
-from llrkit.core.summaries import Grouped, SummaryBase
+from llrkit.core.summaries import Grouped, UnweightedSummary
 from llrkit.errors import InputError
 from llrkit.metrics.discrimination import Curve, Range
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.scores import Scores, ScoreSource, as_source
 from llrkit.trust.jackknife import Jackknife, from_scale
 from llrkit.trust.speakers import clopper_pearson
+from llrkit.verbs.options import IdentifyOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import IdentifyKeywords
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,28 +173,30 @@ def _shown_threshold(threshold: float) -> str:
     return f"{threshold:.6g}"
 
 
-V = TypeVar("V", bound=Hashable)
+Pairs = frozenset[tuple[Hashable, Hashable]]
+_ByValue = tuple[list[Hashable], IntArray]
 
 
-def _by_probe(chunk: Scores, probe: str, class_index: int) -> tuple[list[Hashable], IntArray]:
-    """The probes of a class of a chunk, and which of them each comparison belongs to."""
-    distinct, place = np.unique(chunk.columns[probe][class_index], return_inverse=True)
-    names = chunk.categories.get(probe)
+def _by_probe(chunk: Scores, column: str, class_index: int) -> _ByValue:
+    """The probes (or other values) of a class of a chunk, and which of them each comparison belongs to."""
+    distinct, place = np.unique(chunk.columns[column][class_index], return_inverse=True)
+    names = chunk.categories.get(column)
     # Names, not codes: chunks may code them differently, and probes are merged across chunks.
     keys = [plain_value(code if names is None else names[code]) for code in distinct.tolist()]
     return keys, place.reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
-class BestScores(SummaryBase):
+class BestScores(UnweightedSummary):
     """By probe: the highest score of its mates, and of all others in the gallery."""
 
     mates: dict[Hashable, float]
     """Of probes that have a mate among the candidates."""
     others: dict[Hashable, float]
-    subjects: dict[Hashable, Hashable]
-    enrolled: dict[Hashable, bool]
-    """By probe, whether a column says that its subject is in the gallery."""
+    subjects: Pairs
+    """Each probe with what the column of subjects says of it."""
+    enrolled: Pairs
+    """Each probe with what a column says about its subject being in the gallery."""
 
     @classmethod
     def at(cls, probe: str, subject: str | None, enrolled: str | None) -> Callable[[Scores], BestScores]:
@@ -197,7 +204,7 @@ class BestScores(SummaryBase):
 
         def make(chunk: Scores) -> BestScores:
             best: list[dict[Hashable, float]] = []
-            about: dict[str, dict[Hashable, Hashable]] = {name: {} for name in (subject, enrolled) if name}
+            about: dict[str | None, Pairs] = {subject: frozenset(), enrolled: frozenset()}
             for i, scores in enumerate((chunk.target, chunk.nontarget)):
                 keys, place = _by_probe(chunk, probe, i)
                 top = np.full(len(keys), -math.inf)
@@ -205,55 +212,38 @@ class BestScores(SummaryBase):
                 # the last.
                 np.maximum.at(top, place, scores.astype(np.float64, copy=False))
                 best.append(dict(zip(keys, top.tolist(), strict=True)))
-                for name, values in about.items():
-                    _note_on_probe(values, chunk, name, i, keys, place, probe)
-            said = {key: _is_enrolled(value) for key, value in about.get(enrolled or "", {}).items()}
-            return cls(best[0], best[1], about.get(subject or "", {}), said)
+                for name in filter(None, about):
+                    about[name] |= _distinct_pairs((keys, place), _by_probe(chunk, name, i))
+            return cls(best[0], best[1], about[subject], about[enrolled])
 
         return make
 
     def __add__(self, other: BestScores) -> BestScores:
-        return BestScores(
-            _highest_by_probe(self.mates, other.mates), _highest_by_probe(self.others, other.others),
-            _merged_by_probe(self.subjects, other.subjects, "subject"),
-            _merged_by_probe(self.enrolled, other.enrolled, "value of the enrolled column"),
-        )  # fmt: skip
+        mates = _highest_by_probe(self.mates, other.mates)
+        others = _highest_by_probe(self.others, other.others)
+        return BestScores(mates, others, self.subjects | other.subjects, self.enrolled | other.enrolled)
 
-    def __mul__(self, weight: float) -> BestScores:
-        # Every search counts once; weights are refused by ``identification``.
-        return self
+
+def _distinct_pairs(first: _ByValue, second: _ByValue) -> Pairs:
+    """The values of two columns that stand in one row."""
+    (keys, place), (values, code) = first, second
+    found = np.unique(place * len(values) + code).tolist()
+    return frozenset((keys[pair // len(values)], values[pair % len(values)]) for pair in found)
+
+
+def _only_values(pairs: Pairs, probe: str, column: str | None) -> dict[Hashable, Hashable]:
+    """By probe, its value in a column; several are refused."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        several = min((key for key, value in pairs if values[key] != value), key=str)
+        raise InputError(f"{probe} {several!r} has several values in {column!r}; a probe has one")
+    return values
 
 
 def _highest_by_probe(ours: dict[Hashable, float], theirs: dict[Hashable, float]) -> dict[Hashable, float]:
     merged = dict(ours)
     for key, score in theirs.items():
         merged[key] = max(merged.get(key, -math.inf), score)
-    return merged
-
-
-def _note_on_probe(
-    values: dict[Hashable, Hashable], chunk: Scores, column: str, class_index: int,
-    keys: list[Hashable], place: IntArray, probe: str,
-) -> None:  # fmt: skip
-    """Write down a column about the probes, which must be the same in all comparisons of a probe."""
-    codes, names = chunk.columns[column][class_index], chunk.categories.get(column)
-    distinct, code = np.unique(codes, return_inverse=True)
-    # Extremes of the codes: a probe with one value has both alike.
-    low, high = np.full(len(keys), len(distinct)), np.full(len(keys), -1)
-    np.minimum.at(low, place, code.reshape(-1))
-    np.maximum.at(high, place, code.reshape(-1))
-    meant = [plain_value(value if names is None else names[value]) for value in distinct.tolist()]
-    for key, first, last in zip(keys, low.tolist(), high.tolist(), strict=True):
-        value = meant[first]
-        if first != last or values.setdefault(key, value) != value:
-            raise InputError(f"{probe} {key!r} has several values in {column!r}; a probe has one")
-
-
-def _merged_by_probe(ours: dict[Hashable, V], theirs: dict[Hashable, V], what: str) -> dict[Hashable, V]:
-    merged = dict(ours)
-    for key, value in theirs.items():
-        if merged.setdefault(key, value) != value:
-            raise InputError(f"probe {key!r} has more than one {what}: {merged[key]!r} and {value!r}")
     return merged
 
 
@@ -281,10 +271,11 @@ def before_mates(
 
 
 @dataclass(frozen=True, eq=False)
-class SubjectsBeforeMates(SummaryBase):
+class SubjectsBeforeMates(UnweightedSummary):
     """By mated probe, the others that score at least as high as its best mate, each subject once."""
 
-    names: dict[Hashable, dict[str, bool]]
+    found: Pairs
+    """Each probe with the name of each of them."""
 
     @classmethod
     def at(
@@ -296,29 +287,19 @@ class SubjectsBeforeMates(SummaryBase):
             keys, place = _by_probe(chunk, probe, 1)
             entries, entry = _by_probe(chunk, gallery, 1)
             ahead = _ahead_of_mate(chunk, keys, place, best_mate)
-            names: dict[Hashable, dict[str, bool]] = {}
             # A subject with several templates takes one place in the ranking
             # (docs/notes/decisions-models.md).
-            for pair in np.unique(place[ahead] * len(entries) + entry[ahead]).tolist():
-                key, name = keys[pair // len(entries)], entries[pair % len(entries)]
-                names.setdefault(key, {})[str(name)] = True
-            return cls(names)
+            return cls(_distinct_pairs((keys, place[ahead]), ([*map(str, entries)], entry[ahead])))
 
         return make
 
     def __add__(self, other: SubjectsBeforeMates) -> SubjectsBeforeMates:
-        merged = dict(self.names)
-        for key, names in other.names.items():
-            merged[key] = merged[key] | names if key in merged else names
-        return SubjectsBeforeMates(merged)
-
-    def __mul__(self, weight: float) -> SubjectsBeforeMates:
-        return self
+        return SubjectsBeforeMates(self.found | other.found)
 
     @property
     def counts(self) -> dict[Hashable, float]:
         """How many subjects they are."""
-        return {key: len(names) for key, names in self.names.items()}
+        return {**Counter(key for key, _ in self.found)}
 
 
 def _ahead_of_mate(
@@ -331,21 +312,13 @@ def _ahead_of_mate(
     return np.asarray(chunk.nontarget >= mates[place]) if len(keys) else np.zeros(0, dtype=bool)
 
 
-RANKS = (1, 5, 10, 20)
-FPIRS = (0.1, 0.01, 0.001)
-
-
+@documented(IdentifyOptions, without=("probe",))
 def identification(
     source: ScoreSource,
     probe: str | None = None,
     *,
-    subject: str | None = None,
-    enrolled: str | None = None,
-    gallery: str | None = None,
-    ranks: Sequence[int] = RANKS,
-    fpir: Sequence[float] = FPIRS,
-    rank: int = 1,
-    level: float = 0.95,
+    options: IdentifyOptions | None = None,
+    **changes: Unpack[IdentifyKeywords],
 ) -> Identification:
     """Evaluate searches of probes in a gallery: CMC and rank-k rates; DIR, FNIR at given FPIRs (open set).
 
@@ -366,19 +339,9 @@ def identification(
         Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     probe
         The column that names the search; by default the test side of the trials.
-    subject
-        The column with the subjects of probes: intervals then leave out one subject at a time; without it
-        searches are taken as independent.
-    enrolled
-        For lists of candidates, from which a mate may be missing: the column that says whether the subject
-        of the probe is in the gallery.
-    gallery
-        The column with the subjects of gallery entries, of which one may have several templates; by default
-        the enrollment side of the trials. Without any, every comparison is one with another subject.
-    ranks, fpir, rank
-        Which rates to report, and the rank R of FNIR.
-    level
-        Confidence level, between 0 and 1.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Examples
     --------
@@ -391,34 +354,32 @@ def identification(
     >>> result.open_set[0].fnir
     0.5
     """
+    asked = IdentifyOptions.of(options, changes if probe is None else {**changes, "probe": probe})
     source = as_source(source)
-    probe = probe or source.roles.test
+    probe = asked.probe or source.roles.test
     if probe is None:
         raise InputError("name the column of the searches (probe=, --probe-column)")
-    whole_number(rank, 1, "rank")
-    for one in ranks:
-        whole_number(one, 1, "ranks")
-    for rate in fpir:
-        if not 0.0 <= rate <= 1.0:
-            raise InputError(f"an FPIR is between 0 and 1, got {rate!r}")
+    subject, enrolled, ranks, level = asked.subject, asked.enrolled, asked.ranks, asked.level
     probability(level, "level")
     if source.roles.weight is not None:
         raise InputError("identification takes no weights: every search counts once")
     columns = tuple(dict.fromkeys(name for name in (probe, subject, enrolled) if name))
     best = source.with_columns(*columns).reduce(BestScores.at(probe, subject, enrolled))
-    mates = best.mates
-    entries = gallery or source.roles.enroll
+    mates, subjects = best.mates, _only_values(best.subjects, probe, subject)
+    known = _only_values(best.enrolled, probe, enrolled)
+    in_gallery = {key: _is_enrolled(value) for key, value in known.items()}
+    entries = asked.gallery or source.roles.enroll
     if entries is None:
         before = source.with_columns(probe).reduce(before_mates(probe, mates)).groups
     else:
         ahead = SubjectsBeforeMates.at(probe, mates, entries)
         before = source.with_columns(probe, entries).reduce(ahead).counts
     for key in mates:
-        if not best.enrolled.get(key, True):
+        if not in_gallery.get(key, True):
             raise InputError(f"{probe} {key!r} has a mate, but {enrolled!r} says it is not in the gallery")
     # By name, so that the order does not depend on that of the comparisons.
     order = sorted(mates | best.others, key=str)
-    is_mated = np.array([key in mates or best.enrolled.get(key, False) for key in order], dtype=bool)
+    is_mated = np.array([key in mates or in_gallery.get(key, False) for key in order], dtype=bool)
     if not is_mated.any():
         raise InputError("no search has a mate: there is nothing to identify")
     # A mate that is missing from the list of candidates is at no rank.
@@ -427,7 +388,7 @@ def identification(
     top = np.array([best.others.get(key, -math.inf) for key in order])
     people = None
     if subject is not None:
-        people = np.unique([str(best.subjects[key]) for key in order], return_inverse=True)[1]
+        people = np.unique([str(subjects[key]) for key in order], return_inverse=True)[1]
     searches = _Searches(is_mated, ranked, score, top, people, level)
     # At least up to the largest rank that was asked for.
     highest = int(max(np.max(ranked[np.isfinite(ranked)], initial=1.0), max(ranks, default=1)))
@@ -438,8 +399,9 @@ def identification(
         n_nonmated=int((~is_mated).sum()),
         cmc=Cmc(every_rank, within / is_mated.sum()),
         intervals=MappingProxyType({k: searches.interval(is_mated, ranked <= k) for k in ranks}),
-        open_set=tuple(searches.at_fpir(rate, rank) for rate in fpir) if (~is_mated).any() else (),
-        rank=rank,
+        # without non-mated searches there is no FPIR
+        open_set=tuple(searches.at_fpir(rate, asked.rank) for rate in asked.fpir if not is_mated.all()),
+        rank=asked.rank,
         level=level,
         n_subjects=None if people is None else len(np.unique(people)),
         factor=source.roles.factor,

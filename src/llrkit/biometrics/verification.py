@@ -6,38 +6,48 @@ Intervals are those of a miss rate at a false-alarm rate, :func:`llrkit.trust.in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
 from llrkit.base.arguments import Array, BoolArray
+from llrkit.base.options import documented
+from llrkit.base.process import warn_caller
 from llrkit.base.text import Json, counted, percent
 from llrkit.core.cells import BelowCounts
 from llrkit.core.groups import ValueCounts, plain_value
 from llrkit.core.numerics import probability
+from llrkit.core.order import Ranking
 from llrkit.core.pav import error_path
-from llrkit.core.summaries import FieldwiseSums
-from llrkit.errors import InputError, UnknownNameError
-from llrkit.metrics.discrimination import Range, same_rate, threshold_for_false_alarms
+from llrkit.errors import InputError, ReversedScoresWarning, UnknownNameError
+from llrkit.metrics.discrimination import (
+    Range,
+    reversed_text,
+    same_rate,
+    separation,
+    threshold_for_false_alarms,
+)
 from llrkit.metrics.measure import measure
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
+from llrkit.results.result import text_table
+from llrkit.scores import AnyTrials, DerivedSource, Labels, Scores, ScoreSource, as_source
 from llrkit.trust.intervals import miss_at_fa
-from llrkit.trust.speakers import Columns, find_speakers, quantile
+from llrkit.trust.speakers import find_speakers, quantile
+from llrkit.verbs.options import RatesOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import RatesKeywords
 
 Failure = Literal["enroll", "acquire", "failure"]
 _NO_FAILURE = frozenset({"", "-", "0", "0.0", "false", "no", "none", "n/a", "na", "ok", "success"})
-_WORDS: Mapping[Failure, frozenset[str]] = MappingProxyType(
-    {
-        "enroll": frozenset({"fte", "enroll", "enrol", "enrollment", "enrolment"}),
-        "acquire": frozenset({"fta", "ftx", "acquire", "acquisition", "capture", "extraction"}),
-        "failure": frozenset({"1", "1.0", "true", "yes", "failure", "failed", "fail"}),
-    }
-)
+_WORDS: Mapping[Failure, frozenset[str]] = {
+    "enroll": frozenset({"fte", "enroll", "enrol", "enrollment", "enrolment"}),
+    "acquire": frozenset({"fta", "ftx", "acquire", "acquisition", "capture", "extraction"}),
+    "failure": frozenset({"1", "1.0", "true", "yes", "failure", "failed", "fail"}),
+}
 
 
 def failure_of(value: object, column: str = "") -> Failure | None:
@@ -95,7 +105,7 @@ class FailureCounts:
         mated, nonmated = (percent(rate) for rate in self.rates)
         return (
             f"{', '.join(told) or 'No failures'} ({mated} of the mated, {nonmated} of the non-mated "
-            "comparisons) count as rejected in FRR and FAR; all other numbers are of the other comparisons."
+            "comparisons) count as rejected in FRR, FAR and EER."
         )
 
 
@@ -135,9 +145,15 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
         if kind is not None:
             before = counts.get(kind, (0, 0))
             counts[kind] = before[0] + mated, before[1] + nonmated
+
+    def without_reason(chunk: Scores) -> float:
+        failed = _failed_comparisons(chunk, column)
+        pairs = zip((chunk.target, chunk.nontarget), failed, strict=True)
+        return float(sum(np.count_nonzero(np.isneginf(scores) & ~why) for scores, why in pairs))
+
     # A missing score is -inf after reading; where nothing failed it would be a rejection that nobody can
     # explain.
-    unexplained = wide.reduce(partial(_Unexplained.of, column=column)).n
+    unexplained = wide.reduce(without_reason)
     if unexplained:
         raise InputError(
             f"{counted(round(unexplained), 'comparison')} without score (or with -inf) where {column!r} says "
@@ -195,20 +211,6 @@ def _failures_rejected(chunk: Scores, column: str) -> Scores:
     target = np.where(mated, -math.inf, chunk.target)
     nontarget = np.where(nonmated, -math.inf, chunk.nontarget)
     return Scores.part(target, nontarget, chunk.columns, chunk.categories)
-
-
-@dataclass(frozen=True)
-class _Unexplained(FieldwiseSums):
-    """How many comparisons have the score -inf though nothing failed."""
-
-    n: float
-
-    @classmethod
-    def of(cls, chunk: Scores, column: str) -> _Unexplained:
-        """Of a chunk."""
-        mated, nonmated = _failed_comparisons(chunk, column)
-        lowest = np.isneginf(chunk.target) & ~mated, np.isneginf(chunk.nontarget) & ~nonmated
-        return cls(int(lowest[0].sum() + lowest[1].sum()))
 
 
 ENOUGH_ERRORS = 30
@@ -372,20 +374,18 @@ class VerificationRates:
         fmr, fnmr = self.rate_words
         header = [fmr, "threshold", "", fnmr, "", "TAR", "false matches", f"{fmr} below", f"{fnmr} below",
                   "false non-matches"]  # fmt: skip
-        return header, [self._row(row) for row in self.rows]
-
-    def _row(self, row: RatesAtFmr) -> list[str]:
-        threshold = row.in_file_interval
-        return [
-            f"{row.wanted:g}", f"{row.in_file:.6g}",
-            "" if threshold is None else f"[{threshold[0]:.4g}, {threshold[1]:.4g}]",
-            small_rate(row.fnmr),
-            "-" if row.fnmr_interval is None else " ".join(
-                (f"[{small_rate(row.fnmr_interval[0])},", f"{small_rate(row.fnmr_interval[1])}]")
-            ),
-            small_rate(row.tar), support(row.n_false_matches, self.n_nonmated), small_rate(row.fmr_bound),
-            small_rate(row.fnmr_bound), support(row.n_false_nonmatches, self.n_mated),
-        ]  # fmt: skip
+        rows = []
+        for row in self.rows:
+            of_threshold, of_fnmr = row.in_file_interval, row.fnmr_interval
+            rows.append([
+                f"{row.wanted:g}", f"{row.in_file:.6g}",
+                "" if of_threshold is None else f"[{of_threshold[0]:.4g}, {of_threshold[1]:.4g}]",
+                small_rate(row.fnmr),
+                "-" if of_fnmr is None else f"[{small_rate(of_fnmr[0])}, {small_rate(of_fnmr[1])}]",
+                small_rate(row.tar), support(row.n_false_matches, self.n_nonmated), small_rate(row.fmr_bound),
+                small_rate(row.fnmr_bound), support(row.n_false_nonmatches, self.n_mated),
+            ])  # fmt: skip
+        return header, rows
 
     @property
     def notes(self) -> list[str]:
@@ -406,15 +406,7 @@ class VerificationRates:
         return told + ([] if self.failures is None else [self.failures.sentence])
 
     def __repr__(self) -> str:
-        return to_the_right(*self.table())
-
-
-def to_the_right(header: list[str], rows: list[list[str]]) -> str:
-    """A table as text, all columns aligned to the right."""
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligned = ([cell.rjust(w) for cell, w in zip(line, widths, strict=True)] for line in lines)
-    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
+        return text_table(*self.table(), left=())
 
 
 def small_rate(rate: float) -> str:
@@ -428,17 +420,13 @@ def small_rate(rate: float) -> str:
     return f"{rate:.4g}" if rate >= 1e-3 or rate == 0.0 else f"{rate:.2e}"
 
 
-FMRS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-
-
+@documented(RatesOptions)
 def verification_rates(
     source: AnyTrials,
     labels: Labels | None = None,
-    fmr: Sequence[float] | float = FMRS,
     *,
-    failures: str | None = None,
-    speakers: Columns | None = None,
-    level: float = 0.95,
+    options: RatesOptions | None = None,
+    **changes: Unpack[RatesKeywords],
 ) -> VerificationRates:
     """FNMR (and TAR = 1 - FNMR) at given false match rates, as ISO/IEC 19795-1 and NIST FRTE report them.
 
@@ -453,16 +441,9 @@ def verification_rates(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    fmr
-        False match rates between 0 and 1; 0 gives ZeroFMR, the FNMR without any false match.
-    failures
-        A column that marks failures to enroll and to acquire (``fte``, ``fta``, true): these comparisons
-        are rejected at every threshold, see :func:`fold_failures`.
-    speakers
-        The column, or the two columns, with the subjects of the two sides of a comparison; without them
-        comparisons are taken as independent.
-    level
-        Confidence level, between 0 and 1.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Examples
     --------
@@ -474,23 +455,23 @@ def verification_rates(
     >>> [round(end, 3) for end in rates["FMR1000"].fnmr_interval]
     [0.171, 0.221]
     """
+    asked = RatesOptions.of(options, changes)
     source = as_source(source, labels)
-    wanted = [float(rate) for rate in np.atleast_1d(np.asarray(fmr, dtype=np.float64))]
-    for rate in wanted:
-        if not 0.0 <= rate <= 1.0:
-            raise InputError(f"an FMR is between 0 and 1, got {rate!r}")
+    wanted, level = asked.fmr, asked.level
     if not wanted:
         raise InputError("give at least one FMR")
     probability(level, "level")
     failed: FailureCounts | None = None
-    if failures is not None:
-        source, failed = fold_failures(source, failures)
+    if asked.failures is not None:
+        source, failed = fold_failures(source, asked.failures)
     result = measure(source, [])
     bins = result.summaries.bins
+    if separation(Ranking(bins), result.auc).reversed:
+        warn_caller(reversed_text(bins, result.auc), ReversedScoresWarning)
     path = error_path(bins)
     thresholds = [threshold_for_false_alarms(source, bins, rate) for rate in wanted]
     below = source.reduce(BelowCounts.at(thresholds))
-    people = find_speakers(source, speakers) if speakers is not None else None
+    people = find_speakers(source, asked.speakers) if asked.speakers else None
     # where rejecting everything is the answer, intervals are those of a threshold above all finite scores
     finite = path.threshold[np.isfinite(path.threshold)]
     # A threshold of inf has no neighborhood; just above the highest finite score rejects the same
@@ -503,7 +484,11 @@ def verification_rates(
         at = int(np.searchsorted(rates.thresholds, cuts[i]))
         # By the rule of 3, fewer non-mated comparisons cannot show such a rate.
         if rate == 0.0 or result.n_nontarget < comparisons_needed(rate):
-            interval, reason = None, _too_few_nonmated(rate, result.n_nontarget)
+            n, needed = result.n_nontarget, "infinitely many"
+            if rate > 0.0:
+                needed = f"{comparisons_needed(rate):,.0f}"
+            interval = None
+            reason = f"an FMR of {rate:g} takes {needed} non-mated comparisons to show; there are {n:,}"
         else:
             interval = found.interval(cuts[i])
             reason = "" if interval else "too few errors of a kind, or of too few subjects"
@@ -549,8 +534,3 @@ def verification_rates(
         level=level,
         n_subjects=None if people is None else people.n_speakers,
     )
-
-
-def _too_few_nonmated(rate: float, n: int) -> str:
-    needed = "infinitely many" if rate == 0.0 else f"{comparisons_needed(rate):,.0f}"
-    return f"an FMR of {rate:g} takes {needed} non-mated comparisons to show; there are {n:,}"

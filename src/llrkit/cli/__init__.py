@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, print. Nothing is computed here.
+"""The command line: parse, run a job, show what came of it. Nothing is computed here.
 
 Only click is imported at the top of these modules; the library is imported by the command that runs, and a
 command when it is asked for, so that ``llrkit`` answers at once.
@@ -6,34 +6,15 @@ command when it is asked for, so that ``llrkit`` answers at once.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 import click
 
 from llrkit._version import __version__
-from llrkit.cli.command_table import CommandTable, add_common_options
-from llrkit.cli.failed_commands import ended_cleanly, exit_code_of
-from llrkit.cli.progress import shown_progress
-from llrkit.cli.shown_warnings import shown_warnings
-from llrkit.cli.standard_streams import flush_output, make_usable
-from llrkit.cli.usage_errors import usage_in_one_line
-
-
-class Program(click.Group):
-    """All commands: llrkit's warnings are one line each, and long work is shown on a terminal."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
-    ) -> click.Context:
-        """Read the options of the program itself."""
-        with usage_in_one_line():
-            return super().make_context(info_name, args, parent, **extra)
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command."""
-        with usage_in_one_line(), shown_warnings(), shown_progress():
-            return super().invoke(ctx)
+from llrkit.cli.jobs import debug_option
+from llrkit.cli.program import CommandTable, Program, ended_cleanly, exit_code_of, flush_output, make_usable
 
 
 @click.group(
@@ -46,7 +27,7 @@ def cli() -> None:
 
     \b
     Examples:
-      llrkit demo
+      llrkit paper --small
       llrkit evaluate scores.csv --point sre08 --point 0.05
       llrkit calibrate dev.csv --method logistic -o cal.json
       llrkit apply cal.json eval.csv -o llrs.csv
@@ -55,13 +36,15 @@ def cli() -> None:
     """
 
 
-add_common_options(cli)
+cli.params.append(debug_option())
 
 
 def main() -> None:
     """Entry point: whatever goes wrong is one clear line, and a traceback only with ``--debug``."""
     arguments = sys.argv[1:]
     make_usable()
+    # importing makes many objects and no garbage: looking for some takes a tenth of a small command
+    gc.set_threshold(100_000, 20, 20)
     # pictures are written to files; what the variable asks for is a window, or cannot be had
     os.environ["MPLBACKEND"] = "agg"
 

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from llrkit.base.process import watched_by
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, Task, TaskID
 
 AFTER_SECONDS = 2.0
+"""Shorter work is not worth a bar."""
 
 
 @contextmanager
@@ -25,11 +26,8 @@ def shown_progress(after: float = AFTER_SECONDS) -> Iterator[None]:
         yield
         return
     bar = Bar(after=after)
-    with watched_by(bar):
-        try:
-            yield
-        finally:
-            bar.close()
+    with watched_by(bar), closing(bar):
+        yield
 
 
 class Bar:

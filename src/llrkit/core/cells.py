@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
+from llrkit.base.arguments import Array, ArrayLike, BoolArray, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once, cached_property
 from llrkit.core.numerics import blocks
 from llrkit.core.pav import ScoreBins, total
@@ -66,11 +66,6 @@ class Grid(SummaryBase):
             only,
         )
 
-    @classmethod
-    def of_class(cls, only: ClassName) -> Callable[[Scores], Grid]:
-        """A summarizer that keeps the scores of one class, however many."""
-        return lambda chunk: cls.of(chunk, only)
-
     def __add__(self, other: Grid) -> Grid:
         n_t, n_n = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
         drop_target = self.only is None and _clearly_larger(n_t, n_n)
@@ -115,7 +110,7 @@ def collect_again(source: ScoreSource, grid: Grid | None = None) -> Grid:
     require_both_classes(grid.n_target, grid.n_nontarget)
     if grid.points is not None:
         return grid
-    return source.reduce(Grid.of_class(grid.smaller))
+    return source.reduce(partial(Grid.of, only=grid.smaller))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +259,7 @@ class BelowCounts(FieldwiseSums):
     _alike: ClassVar[tuple[str, ...]] = ("thresholds",)
 
     @classmethod
-    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
+    def of(cls, scores: Scores, thresholds: ArrayLike) -> Self:
         """The counts of a chunk; thresholds may be in any order."""
         cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         indexes = score_indexes(scores)
@@ -280,7 +275,7 @@ class BelowCounts(FieldwiseSums):
         return cls(cuts, *below)
 
     @classmethod
-    def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], Self]:
+    def at(cls, thresholds: ArrayLike) -> Callable[[Scores], Self]:
         """A summarizer for given thresholds."""
         return lambda chunk: cls.of(chunk, thresholds)
 
@@ -529,7 +524,7 @@ class CellFinder:
     array([0, 1, 1, 2, 2])
     """
 
-    def __init__(self, cuts: npt.ArrayLike) -> None:
+    def __init__(self, cuts: ArrayLike) -> None:
         self.cuts: FloatArray = np.asarray(cuts, dtype=np.float64)
         self._first: IntArray | None = None
         finite = self.cuts[np.isfinite(self.cuts)]

@@ -10,31 +10,23 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import IO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, Counts, FloatArray, IntArray
-from llrkit.base.process import at_once
-from llrkit.base.threads import each_in_threads
-from llrkit.core.cells import (
-    BelowCounts,
-    ClassName,
-    Grid,
-    collect_again,
-    count_beside,
-    require_both_classes,
-    require_one_system,
-)
+from llrkit.base.arguments import Array, ArrayLike, Counts, FloatArray, IntArray
+from llrkit.base.process import at_once, each_in_threads
+from llrkit.core import cells
 from llrkit.core.order import KEEP_BYTES, Ranking, bins_of_sorted
 from llrkit.core.pav import PavBlocks, ScoreBins, joined_bins
 from llrkit.core.summaries import Sample, both
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import GatheredChunks
 
 # Tuned for speed; benchmarks/bench_shapes.py times sets in memory, benchmarks/out_of_core.py large files.
 ALWAYS_SORTED = 1 << 16
@@ -95,11 +87,11 @@ class FirstLook:
 
     n_target: int
     n_nontarget: int
-    grid: Grid | None = None
+    grid: cells.Grid | None = None
     sample: Sample | None = None
 
     @classmethod
-    def of(cls, grid: Grid, sample: Sample) -> FirstLook:
+    def of(cls, grid: cells.Grid, sample: Sample) -> FirstLook:
         """What a pass over the trials found."""
         return cls(grid.n_target, grid.n_nontarget, grid, sample)
 
@@ -125,7 +117,7 @@ class FirstLook:
 
 
 def count(
-    source: ScoreSource, look: FirstLook | None = None, thresholds: npt.ArrayLike = ()
+    source: ScoreSource, look: FirstLook | None = None, thresholds: ArrayLike = ()
 ) -> tuple[Ranking, Counts, Counts]:
     """The order of all trials, and how many of each class are below thresholds.
 
@@ -135,8 +127,8 @@ def count(
     if look is None and source.sizes is not None:
         look = FirstLook(*source.sizes)
     elif look is None:
-        look = FirstLook.of(*source.reduce(both(Grid.of, Sample.of)).summaries)
-    require_both_classes(look.n_target, look.n_nontarget)
+        look = FirstLook.of(*source.reduce(both(cells.Grid.of, Sample.of)).summaries)
+    cells.require_both_classes(look.n_target, look.n_nontarget)
     cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
     ordered = source.in_order() if look.sorts else source
     if isinstance(ordered, Scores) and ordered.ascending:
@@ -173,13 +165,13 @@ def count_below(ascending: Array, thresholds: FloatArray) -> IntArray:
 
 def _in_cells(source: ScoreSource, look: FirstLook, cuts: FloatArray) -> tuple[Ranking, Counts, Counts]:
     if look.grid is None:
-        smaller: ClassName = "target" if look.n_target <= look.n_nontarget else "nontarget"
+        smaller: cells.ClassName = "target" if look.n_target <= look.n_nontarget else "nontarget"
         # sizes are known, so no first pass has collected the scores of the smaller class yet
-        grid = source.reduce(Grid.of_class(smaller))
+        grid = source.reduce(partial(cells.Grid.of, only=smaller))
     else:
-        grid = collect_again(source, look.grid)
-    counts, below = source.reduce(count_beside(grid, cuts, BelowCounts.at(cuts))).summaries
-    require_both_classes(counts.n_target, counts.n_nontarget)
+        grid = cells.collect_again(source, look.grid)
+    counts, below = source.reduce(cells.count_beside(grid, cuts, cells.BelowCounts.at(cuts))).summaries
+    cells.require_both_classes(counts.n_target, counts.n_nontarget)
     return Ranking(counts.bins()), below.target, below.nontarget
 
 
@@ -276,7 +268,7 @@ class SpilledScores:
         """Write the scores of a chunk; a summarizer for sources that work in this process."""
         cuts = [one.low for one in self.ranges[1:]]
         for which, values in enumerate((chunk.target, chunk.nontarget)):
-            require_one_system(values)
+            cells.require_one_system(values)
             # one sort turns what belongs into each file into one slice, written at once
             ascending = np.sort(values).astype(np.float64, copy=False)
             edges = [0, *np.searchsorted(ascending, cuts).tolist(), len(ascending)]
@@ -319,7 +311,7 @@ def _by_passes(
     """What each range comes to, by a pass over the trials for each and one for all single scores."""
     target = nontarget = [0] * len(ranges)
     if any(one.single for one in ranges):
-        below = source.reduce(BelowCounts.at([one.low for one in ranges[1:]]))
+        below = source.reduce(cells.BelowCounts.at([one.low for one in ranges[1:]]))
         target = np.diff(below.target, prepend=0, append=look.n_target).tolist()
         nontarget = np.diff(below.nontarget, prepend=0, append=look.n_nontarget).tolist()
     for one, n_target, n_nontarget in zip(ranges, target, nontarget, strict=True):
@@ -329,46 +321,30 @@ def _by_passes(
             yield _count_sorted(*_collected(source, one.low, one.high), cuts, threads=None)
 
 
-@dataclass(frozen=True, eq=False)
-class CollectedScores:
-    """The scores of each class in a range, in the pieces they came in; merging copies nothing."""
-
-    target: tuple[Array, ...]
-    nontarget: tuple[Array, ...]
-
-    @classmethod
-    def within(cls, low: float, high: float | None) -> Callable[[Scores], CollectedScores]:
-        """A summarizer of the scores from ``low`` to below ``high``, or to the largest."""
-
-        def inside(values: Array) -> Array:
-            require_one_system(values)
-            if low == -np.inf and high is None:
-                return values
-            # a bare float would be rounded to the type of 32-bit scores
-            chosen = values >= np.float64(low)
-            if high is not None:
-                chosen &= values < np.float64(high)
-            return values[chosen]
-
-        return lambda chunk: cls((inside(chunk.target),), (inside(chunk.nontarget),))
-
-    def __add__(self, other: CollectedScores) -> CollectedScores:
-        return CollectedScores(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> CollectedScores:
-        raise TypeError("weighted trials are counted in cells, not collected")
-
-
 def _collected(source: ScoreSource, low: float, high: float | None) -> tuple[Array, Array]:
     """Both classes in a range in ascending order, each sorted once, by two threads if they are large."""
-    collected = source.reduce(CollectedScores.within(low, high))
-    pieces = collected.target, collected.nontarget
+
+    def inside(values: Array) -> Array:
+        cells.require_one_system(values)
+        if low == -np.inf and high is None:
+            return values
+        # a bare float would be rounded to the type of 32-bit scores
+        chosen = values >= np.float64(low)
+        if high is not None:
+            chosen &= values < np.float64(high)
+        return values[chosen]
+
+    def within(chunk: Scores) -> GatheredChunks:
+        return GatheredChunks.of(Scores.part(inside(chunk.target), inside(chunk.nontarget)))
+
+    parts = source.reduce(within).parts
+    pieces = [part.target for part in parts], [part.nontarget for part in parts]
     small = min(sum(map(len, of)) for of in pieces) < _WORTH_A_THREAD
     target, nontarget = each_in_threads(_ascending, pieces, threads=1 if small else None)
     return target, nontarget
 
 
-def _ascending(pieces: tuple[Array, ...]) -> Array:
+def _ascending(pieces: list[Array]) -> Array:
     if len(pieces) == 1:
         return np.sort(pieces[0])
     together = np.concatenate(pieces)

@@ -16,10 +16,9 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, BoolArray, FloatArray, IntArray, Rows
 from llrkit.base.text import Json
 from llrkit.core.cells import ClassName
-from llrkit.core.summaries import FieldwiseSums, Grouped, Summarizer, SummaryBase
+from llrkit.core.summaries import FieldwiseSums, Grouped, Summarizer, SummaryBase, UnweightedSummary
 from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores import DerivedSource, Scores, ScoreSource
 from llrkit.scores.labels import KIND, KINDS, SPOOF_WORDS, Kind, classify_words, kind_of, plain_word
 from llrkit.scores.source import S
 
@@ -28,7 +27,7 @@ EXACT_UP_TO = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctNumbers(SummaryBase):
+class DistinctNumbers(UnweightedSummary):
     """How many distinct whole numbers occur: exact up to ``limit``, an estimate beyond, in bounded memory.
 
     Numbers are scattered over all 64-bit words by a map that is one to one, and the ``limit`` smallest
@@ -72,9 +71,6 @@ class DistinctNumbers(SummaryBase):
         words = np.concatenate([self.words, other.words])
         return self._smallest(words, self.exact and other.exact, min(self.limit, other.limit))
 
-    def __mul__(self, weight: float) -> DistinctNumbers:
-        return self
-
     @property
     def count(self) -> int:
         """How many distinct numbers there are, or about how many if not ``exact``."""
@@ -93,7 +89,7 @@ def _scattered(numbers: IntArray) -> npt.NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedNumbers(SummaryBase):
+class JoinedNumbers(UnweightedSummary):
     """Which of the numbers below n belong together, as pairs of them say: connected components.
 
     Examples
@@ -114,6 +110,8 @@ class JoinedNumbers(SummaryBase):
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
+        pairs = _distinct_values(left * n + right)[0]
+        left, right = pairs // max(n, 1), pairs % max(n, 1)
         # one byte for each edge: only where they are matters
         edges = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n))
         _, group = connected_components(edges, directed=False)
@@ -126,9 +124,6 @@ class JoinedNumbers(SummaryBase):
         own = np.arange(n)
         # a star around the lowest number joins a group as well as all its pairs
         return self.of(n, np.concatenate([own, own]), np.concatenate([self.lowest, other.lowest]))
-
-    def __mul__(self, weight: float) -> JoinedNumbers:
-        return self
 
     @property
     def any_joined(self) -> bool:
@@ -211,17 +206,12 @@ def positions_by_value(values: Array) -> dict[Hashable, IntArray]:
     >>> positions_by_value(np.array(["b", "a", "b"]))
     {'a': array([1]), 'b': array([0, 2])}
     """
-    # columns of objects may mix types, which cannot be sorted
     if values.dtype.kind in "biufUS":
-        distinct, codes = np.unique(values, return_inverse=True)
-        keys = [plain_value(value) for value in distinct]
-    else:
-        seen: dict[Hashable, int] = {}
-        codes = np.fromiter(
-            (seen.setdefault(plain_value(v), len(seen)) for v in values), np.intp, len(values)
-        )
-        keys = list(seen)
-    return dict(zip(keys, _positions_in_column(codes, len(keys)), strict=True)) if len(values) else {}
+        return dict(zip(_keys_of_values(_distinct_values(values)[0], None), _positions(values), strict=True))
+    # columns of objects may mix types, which cannot be sorted
+    seen: dict[Hashable, int] = {}
+    codes = np.fromiter((seen.setdefault(plain_value(v), len(seen)) for v in values), np.intp, len(values))
+    return dict(zip(seen, _positions(codes), strict=True))
 
 
 def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict[Hashable, IntArray]:
@@ -243,15 +233,54 @@ def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict
 
 def positions_by_code(codes: IntArray) -> dict[int, IntArray]:
     """Where each of some whole numbers is."""
-    if not len(codes):
-        return {}
-    distinct, places = np.unique(codes, return_inverse=True)
-    return dict(zip(distinct.tolist(), _positions_in_column(places, len(distinct)), strict=True))
+    return dict(zip(_distinct_values(codes)[0].tolist(), _positions(codes), strict=True))
 
 
-def _positions_in_column(codes: IntArray, n: int) -> list[IntArray]:
-    order = np.argsort(codes, kind="stable")  # stable: positions within a value ascend
-    return np.split(order, np.searchsorted(codes[order], np.arange(1, n)))
+def _positions(column: Array) -> list[IntArray]:
+    order = np.argsort(column, kind="stable")  # stable: positions within a value ascend
+    distinct = _distinct_values(column)[0]
+    return np.split(order, np.searchsorted(column[order], distinct[1:])) if len(distinct) else []
+
+
+def grouped(summarize: Summarizer[S], column: str | Sequence[str]) -> Summarizer[Grouped[Hashable, S]]:
+    """A summarizer that makes one summary for each value of ``column``, or each combination of several.
+
+    Examples
+    --------
+    >>> from llrkit.core.summaries import Moments
+    >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
+    >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
+    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.groups.items())}
+    {'f': 1, 'm': 1}
+    """
+
+    def make(chunk: Scores) -> Grouped[Hashable, S]:
+        return Grouped({key: summarize(group) for key, group in split_by(chunk, column).items()})
+
+    return make
+
+
+def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Scores]:
+    """Cut a chunk into one chunk per value of a column, in the order of the values.
+
+    With several columns the keys are tuples of their values.
+    """
+    if not isinstance(column, str):
+        groups: dict[tuple[Hashable, ...], Scores] = {(): chunk}
+        for name in column:
+            pieces = ((key, split_by(group, name)) for key, group in groups.items())
+            groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
+        return dict(groups.items())
+    # asking for the column names it if it is missing
+    columns, names = chunk.with_columns(column).columns[column], chunk.categories.get(column)
+    target, nontarget = (positions_by_name(values, names) for values in columns)
+    # each class by itself first: only the distinct values are put together
+    values = np.unique(np.concatenate([_distinct_values(values)[0] for values in columns]))
+    none = np.empty(0, dtype=np.intp)
+    return {
+        key: chunk.select(target.get(key, none), nontarget.get(key, none))
+        for key in _keys_of_values(values, names)
+    }
 
 
 def trials_with_values(source: ScoreSource, columns: Sequence[str], values: Sequence[object]) -> ScoreSource:
@@ -525,11 +554,6 @@ def attack_name(value: object) -> str:
     return UNNAMED if value is None else str(value)
 
 
-def one_system(chunk: Scores, place: int) -> Scores:
-    """The scores of one system."""
-    return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
-
-
 def gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
     """The scores of the second system, -inf where the first rejects."""
     first, second = place
@@ -590,27 +614,18 @@ class SharedClass:
 
     def split(self, chunk: Scores, column: str, groups: Iterable[Hashable]) -> dict[Hashable, Scores]:
         """One chunk for each group, all with the whole shared class; also where the group has no trials."""
-        positions = self._positions(chunk, column)
+        other, every = self._other, slice(None)
+        positions = positions_by_name(chunk.columns[column][other], chunk.categories.get(column))
         nothing = np.empty(0, dtype=np.intp)
-        return {group: self._select(chunk, positions.get(group, nothing)) for group in groups}
+        rows = {group: positions.get(group, nothing) for group in groups}
+        return {
+            group: chunk.select(*((every, own) if other else (own, every))) for group, own in rows.items()
+        }
 
-    def trials_of(self, source: ScoreSource, column: str, group: object) -> DerivedSource:
+    def trials_of(self, source: ScoreSource, column: str, group: Hashable) -> DerivedSource:
         """The trials of one group with the shared class."""
 
-        def change(chunk: Scores) -> Scores:
-            positions = self._positions(chunk, column)
-            own = [at for value, at in positions.items() if value == group]
-            # a chunk may have no trial of the group
-            return self._select(chunk, np.sort(np.concatenate([*own, np.empty(0, dtype=np.intp)])))
-
-        return DerivedSource(source, change, (column,))
-
-    def _positions(self, chunk: Scores, column: str) -> dict[Hashable, IntArray]:
-        return positions_by_name(chunk.columns[column][self._other], chunk.categories.get(column))
-
-    def _select(self, chunk: Scores, other: IntArray) -> Scores:
-        every = slice(None)
-        return chunk.select(every, other) if self._other else chunk.select(other, every)
+        return DerivedSource(source, lambda chunk: self.split(chunk, column, [group])[group], (column,))
 
     def sentence(self, by: str) -> str:
         """What the groups are compared with, in words."""

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, ArrayLike, FloatArray
 from llrkit.core.cells import BelowCounts, ScoreIndex, score_indexes
 from llrkit.core.numerics import BLOCK, LN2, ScoreRows, blocks, score_rows, sigmoid, softplus
 from llrkit.core.summaries import FieldwiseSums
@@ -32,7 +31,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 _NOWHERE = BelowCounts(np.zeros(0), _NONE, _NONE)
 
 
-def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
+def softplus_sums(values: Array, shifts: ArrayLike) -> FloatArray:
     """``sum(log(1 + exp(x + shift)))`` over all ``x``, for each shift.
 
     Logarithms are taken of products of 16 factors instead of each factor, and the products are carried as
@@ -116,7 +115,7 @@ class LossSums(FieldwiseSums):
     _alike: ClassVar[tuple[str, ...]] = ("log_odds", "thresholds")
 
     @classmethod
-    def of(cls, scores: Scores, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
+    def of(cls, scores: Scores, log_odds: ArrayLike = 0.0, thresholds: ArrayLike = ()) -> LossSums:
         """The losses of a chunk."""
         log_odds = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
         thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
@@ -136,9 +135,7 @@ class LossSums(FieldwiseSums):
         )
 
     @classmethod
-    def at(
-        cls, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()
-    ) -> Callable[[Scores], LossSums]:
+    def at(cls, log_odds: ArrayLike = 0.0, thresholds: ArrayLike = ()) -> Callable[[Scores], LossSums]:
         """A summarizer for given priors and thresholds.
 
         Examples
@@ -294,15 +291,15 @@ class ScoringRule:
                 raise InputError(f"{name} of a scoring rule must be a positive number, got {value!r}")
             object.__setattr__(self, name, float(value))
 
-    def miss(self, z: npt.ArrayLike) -> FloatArray:
+    def miss(self, z: ArrayLike) -> FloatArray:
         """Cost of posterior log-odds ``z`` for a target."""
         return _cost_miss(self.a, self.b, np.asarray(z, dtype=np.float64))
 
-    def fa(self, z: npt.ArrayLike) -> FloatArray:
+    def fa(self, z: ArrayLike) -> FloatArray:
         """Cost of posterior log-odds ``z`` for a non-target."""
         return _cost_miss(self.b, self.a, -np.asarray(z, dtype=np.float64))
 
-    def miss_derivatives(self, z: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def miss_derivatives(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of :meth:`miss` with respect to ``z``."""
         from scipy.special import beta as beta_function
 
@@ -314,7 +311,7 @@ class ScoringRule:
         first = -np.exp((1 - self.a) * softplus(-z) - self.b * softplus(z)) / beta_function(self.a, self.b)
         return first, first * ((self.a - 1) * p - self.b * q)
 
-    def fa_derivatives(self, z: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def fa_derivatives(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of :meth:`fa` with respect to ``z``."""
         first, second = ScoringRule(self.b, self.a).miss_derivatives(-np.asarray(z, dtype=np.float64))
         return -first, second
@@ -371,13 +368,10 @@ def scoring_rule(rule: ScoringRule | str | tuple[float, float]) -> ScoringRule:
     if isinstance(rule, ScoringRule):
         return rule
     if isinstance(rule, str):
-        try:
-            return ScoringRule(*NAMED_RULES[rule.lower()])
-        except KeyError:
+        if rule.lower() not in NAMED_RULES:
             known = ", ".join(NAMED_RULES)
-            raise UnknownNameError(
-                f"unknown scoring rule {rule!r}; known are {known}, or a pair (a, b)"
-            ) from None
+            raise UnknownNameError(f"unknown scoring rule {rule!r}; known are {known}, or a pair (a, b)")
+        return ScoringRule(*NAMED_RULES[rule.lower()])
     try:
         a, b = rule
     except (TypeError, ValueError):
@@ -424,11 +418,11 @@ class NewtonSums(FieldwiseSums):
     def of(
         cls,
         scores: Scores,
-        parameters: npt.ArrayLike,
+        parameters: ArrayLike,
         log_odds: float = 0.0,
         rule: ScoringRule = LOGARITHMIC,
-        center: npt.ArrayLike = 0.0,
-        scale: npt.ArrayLike = 1.0,
+        center: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
     ) -> NewtonSums:
         """The sums of a chunk at ``z = slopes . (score - center) / scale + offset + log_odds``."""
         w = np.asarray(parameters, dtype=np.float64)
@@ -443,18 +437,6 @@ class NewtonSums(FieldwiseSums):
             _sums_of_any_rule(scores.target, line, rule.miss, rule.miss_derivatives),
             _sums_of_any_rule(scores.nontarget, line, rule.fa, rule.fa_derivatives),
         )
-
-    @classmethod
-    def at(
-        cls,
-        parameters: npt.ArrayLike,
-        log_odds: float = 0.0,
-        rule: ScoringRule = LOGARITHMIC,
-        center: npt.ArrayLike = 0.0,
-        scale: npt.ArrayLike = 1.0,
-    ) -> Callable[[Scores], NewtonSums]:
-        """A summarizer at given parameters."""
-        return lambda chunk: cls.of(chunk, parameters, log_odds, rule, center, scale)
 
 
 @dataclass(frozen=True)

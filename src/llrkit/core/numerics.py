@@ -495,11 +495,6 @@ def _vector_length(x: FloatArray) -> float:
     return math.hypot(*x.tolist())  # squares of large steps would overflow
 
 
-def _promised_gain(x: FloatArray, gradient: FloatArray) -> float:
-    """What the slopes promise for an exchange of shares."""
-    return float(gradient @ x - gradient.min())
-
-
 def _best_shares(x: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     """The minimum of a quadratic model among shares: shares leave at 0 and come back where it falls."""
     n = len(x)
@@ -551,6 +546,9 @@ def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
 
 FREE = Space(lambda x, gradient: float(np.abs(gradient).max()), lambda x, *slopes: _newton_step(*slopes))
 """All numbers."""
-SHARES = Space(_promised_gain, lambda x, *slopes: _best_shares(x, *slopes) - x)
+# what is left to gain at most: all of the best share in the place of these
+SHARES = Space(
+    lambda x, gradient: float(gradient @ x - gradient.min()), lambda x, *slopes: _best_shares(x, *slopes) - x
+)
 """Numbers from 0 up that sum to one. The Hessian must have no negative eigenvalues; a convex objective for
 which no exchange of shares promises more than the tolerance is that close to its minimum."""

@@ -8,19 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray
-from llrkit.base.process import at_once, cached_property
-from llrkit.base.threads import each_in_threads
-from llrkit.core.pav import (
-    PavBlocks,
-    ScoreBins,
-    block_edges,
-    doubled_wins,
-    from_zero,
-    pav_blocks,
-    pool_edges,
-    products_are_exact,
-    tie_sum,
-)
+from llrkit.base.process import at_once, cached_property, each_in_threads
+from llrkit.core import pav
 
 # Tuned for speed (docs/notes/decisions-speed.md); benchmarks/bench_shapes.py times sets of every shape.
 RANGE = 1 << 14
@@ -64,7 +53,7 @@ class Ranking:
 
     def __init__(
         self,
-        bins: ScoreBins | None = None,
+        bins: pav.ScoreBins | None = None,
         *,
         classes: tuple[Array, Array] | None = None,
         range_size: int = RANGE,
@@ -77,16 +66,16 @@ class Ranking:
         smaller, larger = sorted((len(target), len(nontarget)))
         few_bins = _merged_at_once(target, nontarget, RANGE) or _MUCH_SMALLER * smaller <= larger
         # merging by ranges compares shares in whole numbers only
-        if few_bins or not products_are_exact(smaller, larger):
+        if few_bins or not pav.products_are_exact(smaller, larger):
             return cls(bins_of_sorted(target, nontarget))
         return cls(classes=(target, nontarget))
 
-    def __reduce__(self) -> tuple[type[Ranking], tuple[ScoreBins]]:
+    def __reduce__(self) -> tuple[type[Ranking], tuple[pav.ScoreBins]]:
         """What travels to another process or into a file are the counts, not the scores of the trials."""
         return Ranking, (self.bins,)
 
     @property
-    def bins(self) -> ScoreBins:
+    def bins(self) -> pav.ScoreBins:
         """The bins of all trials, made anew each time if they are too large to be kept."""
         if self._bins is not None:
             return self._bins
@@ -101,9 +90,9 @@ class Ranking:
         return None if self._classes is None else merge_sorted(*self._classes, range_size=self._range_size)
 
     @cached_property
-    def blocks(self) -> PavBlocks:
+    def blocks(self) -> pav.PavBlocks:
         """The PAV blocks."""
-        return pav_blocks(self.bins) if self._merged is None else self._merged.blocks
+        return pav.pav_blocks(self.bins) if self._merged is None else self._merged.blocks
 
     @cached_property
     def n_target(self) -> float:
@@ -118,18 +107,18 @@ class Ranking:
     @cached_property
     def doubled_wins(self) -> float:
         """Twice the pairs in which the target scores above the non-target, and once those that tie."""
-        return doubled_wins(self.bins) if self._merged is None else self._merged.doubled_wins
+        return pav.doubled_wins(self.bins) if self._merged is None else self._merged.doubled_wins
 
     @cached_property
     def tie_sum(self) -> float:
         """The sum of ``m^3 - m`` over the scores that both classes have, ``m`` trials each."""
-        return tie_sum(self.bins) if self._merged is None else self._merged.tie_sum
+        return pav.tie_sum(self.bins) if self._merged is None else self._merged.tie_sum
 
     @property
     def rejected_around_eer(self) -> tuple[Counts, Counts]:
         """Targets and non-targets below the thresholds around the equal error rate; all of them last."""
         if self._classes is None or self._merged is None:
-            return from_zero(self.bins.target), from_zero(self.bins.nontarget)
+            return pav.from_zero(self.bins.target), pav.from_zero(self.bins.nontarget)
         # one range is enough: that in which the error rates cross
         t, n = self._merged.borders
         after = t / self.n_target >= (self.n_nontarget - n) / self.n_nontarget
@@ -139,8 +128,8 @@ class Ranking:
         here = target[t[stop - 1] : t[stop]], nontarget[n[stop - 1] : n[stop]]
         bins = _bins_at_once(*(scores.astype(np.float64, copy=False) for scores in here))
         return (
-            np.append(t[stop - 1] + from_zero(bins.target), self.n_target),
-            np.append(n[stop - 1] + from_zero(bins.nontarget), self.n_nontarget),
+            np.append(t[stop - 1] + pav.from_zero(bins.target), self.n_target),
+            np.append(n[stop - 1] + pav.from_zero(bins.nontarget), self.n_nontarget),
         )
 
     @property
@@ -153,7 +142,7 @@ class Ranking:
 class MergedClasses(NamedTuple):
     """What the order of two sorted classes comes to."""
 
-    blocks: PavBlocks
+    blocks: pav.PavBlocks
     doubled_wins: float
     """Twice the pairs in which the target scores above the non-target, and once those that tie."""
     tie_sum: float
@@ -192,10 +181,10 @@ def merge_sorted(
     t_edges, n_edges, wins, ties = zip(
         *each_in_threads(merge_at, range(len(borders) - 1), threads=threads), strict=True
     )
-    t, n = block_edges(np.concatenate([[0], *t_edges]), np.concatenate([[0], *n_edges]))
+    t, n = pav.block_edges(np.concatenate([[0], *t_edges]), np.concatenate([[0], *n_edges]))
     t_borders, n_borders = np.array(borders).T
     return MergedClasses(
-        PavBlocks(
+        pav.PavBlocks(
             t[1:] - t[:-1],
             n[1:] - n[:-1],
             # a block begins with whichever class has the lower score in it
@@ -229,19 +218,19 @@ def _merge_range(target: Array, nontarget: Array) -> tuple[Counts, Counts, int, 
     # ties are rare among floats; only ranges that have some pay for bins
     if tie:
         bins = _bins_at_once(target, nontarget)
-        t_sums, n_sums = from_zero(bins.target), from_zero(bins.nontarget)
-        wins, ties = int(doubled_wins(bins)), tie_sum(bins)
+        t_sums, n_sums = pav.from_zero(bins.target), pav.from_zero(bins.nontarget)
+        wins, ties = int(pav.doubled_wins(bins)), pav.tie_sum(bins)
     elif swapped:
         t_sums, n_sums = _with_ends(at, len(many)), _with_ends(edges[1:], len(few))
     else:
         t_sums, n_sums = _with_ends(edges[:-1], len(few)), _with_ends(at, len(many))
-    t_edges, n_edges = pool_edges(t_sums, n_sums, few=_LEFT_FOR_LAST)
+    t_edges, n_edges = pav.pool_edges(t_sums, n_sums, few=_LEFT_FOR_LAST)
     return t_edges, n_edges, wins, ties
 
 
 def bins_of_sorted(
     target: Array, nontarget: Array, *, threads: int | None = None, range_size: int = RANGE
-) -> ScoreBins:
+) -> pav.ScoreBins:
     """Merge the sorted scores of two classes into runs.
 
     The scores are cut into ranges where a run ends, and the ranges are merged by a pool of threads, which
@@ -274,7 +263,7 @@ def bins_of_sorted(
         runs[i][1](_Columns(*(column[here] for column in columns)))
 
     each_in_threads(write_at, range(len(runs)), threads=threads)
-    return ScoreBins(*columns)
+    return pav.ScoreBins(*columns)
 
 
 def _of_one_type(target: Array, nontarget: Array) -> tuple[Array, Array]:
@@ -331,33 +320,24 @@ def _between_runs(target: Array, nontarget: Array, t: IntArray, n: IntArray) -> 
     return moved[0], moved[1]
 
 
-class Groups(NamedTuple):
-    """Scores of one class with as many of the other class below them, group by group."""
-
-    edges: IntArray
-    """Where groups begin and end."""
-    below: IntArray
-    """How many scores of the other class are below each group."""
-    total_below: int
-    """How many scores of the other class are below each score, summed."""
-    tie: bool
-    """Whether a score is one of the other class too: only the last of a group may be."""
-
-
-def groups_among(few: Array, many: Array) -> Groups:
+def groups_among(few: Array, many: Array) -> tuple[IntArray, IntArray, int, bool]:
     """Look up every one of some ascending scores among those of the other class.
+
+    Scores with as many of the other class below them are a group. Returned are the edges of the groups, how
+    many scores of the other class are below each group, how many are below each score, summed, and whether a
+    score is one of the other class too: only the last of a group may be.
 
     Examples
     --------
     >>> groups_among(np.array([1.0, 1.5, 3.0]), np.array([0.0, 2.0]))
-    Groups(edges=array([0, 2, 3]), below=array([1, 2]), total_below=4, tie=False)
+    (array([0, 2, 3]), array([1, 2]), 4, False)
     """
     below = np.searchsorted(many, few)
     edges = _with_ends(np.flatnonzero(below[1:] != below[:-1]) + 1, len(few))
     at = below[edges[:-1]]
     # equal scores of the other class are not below, so a tie ends its group
     tie = bool((many.take(at, mode="clip") == few[edges[1:] - 1]).any())
-    return Groups(edges, at, int(below.sum()), tie)
+    return edges, at, int(below.sum()), tie
 
 
 def _with_ends(between: IntArray, stop: int) -> IntArray:
@@ -386,12 +366,12 @@ def _empty_columns(size: int) -> _Columns:
     return _Columns(target, nontarget, low, high)
 
 
-def _bins_at_once(target: Array, nontarget: Array) -> ScoreBins:
+def _bins_at_once(target: Array, nontarget: Array) -> pav.ScoreBins:
     """The bins of two sorted classes of one type, as one range."""
     size, write = _runs(target, nontarget)
     columns = _empty_columns(size)
     write(columns)
-    return ScoreBins(*columns)
+    return pav.ScoreBins(*columns)
 
 
 def _runs(target: Array, nontarget: Array) -> _Runs:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
-from llrkit.base.process import cached_property
-from llrkit.base.threads import each_in_threads
+from llrkit.base.process import cached_property, each_in_threads
 from llrkit.core.numerics import blocks
 from llrkit.core.summaries import ReadOnlyArrays
 
@@ -211,11 +210,7 @@ def error_path(bins: ScoreBins | PavBlocks) -> ErrorPath:
     n_miss, rejected = from_zero(bins.target), from_zero(bins.nontarget)
     # subtracting from the last sum ends at an exact zero also for weighted counts
     return ErrorPath(
-        n_miss,
-        rejected[-1] - rejected,
-        np.append(bins.low, np.inf),
-        n_miss[-1].item(),
-        rejected[-1].item(),
+        n_miss, rejected[-1] - rejected, np.append(bins.low, np.inf), n_miss[-1].item(), rejected[-1].item()
     )
 
 

@@ -6,16 +6,16 @@ weight multiplies one, so a metric never sees how the trials were divided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
-from llrkit.base.arguments import Array, FloatArray, IntArray
+from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.numerics import BLOCK, ScoreRows, blocks, score_rows
-from llrkit.scores import Scores
-from llrkit.scores.source import S, Summary
+from llrkit.scores import Scores, Summary
+from llrkit.scores.source import S
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -46,6 +46,13 @@ class ReadOnlyArrays:
 
 class SummaryBase(ReadOnlyArrays):
     """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
+
+
+class UnweightedSummary(SummaryBase):
+    """Summaries of what occurs, not of how often: a weight does not change them."""
+
+    def __mul__(self, weight: float) -> Self:
+        return self
 
 
 class FieldwiseSums(SummaryBase):
@@ -129,57 +136,6 @@ class Grouped(SummaryBase, Generic[K, S]):
 
     def __mul__(self, weight: float) -> Self:
         return type(self)({key: summary * weight for key, summary in self.groups.items()})
-
-
-def grouped(summarize: Summarizer[S], column: str | Sequence[str]) -> Summarizer[Grouped[Hashable, S]]:
-    """A summarizer that makes one summary for each value of ``column``, or each combination of several.
-
-    Examples
-    --------
-    >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
-    >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
-    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.groups.items())}
-    {'f': 1, 'm': 1}
-    """
-
-    def make(chunk: Scores) -> Grouped[Hashable, S]:
-        return Grouped({key: summarize(group) for key, group in split_by(chunk, column).items()})
-
-    return make
-
-
-def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Scores]:
-    """Cut a chunk into one chunk per value of a column, in the order of the values.
-
-    With several columns the keys are tuples of their values.
-    """
-    if not isinstance(column, str):
-        groups: dict[tuple[Hashable, ...], Scores] = {(): chunk}
-        for name in column:
-            pieces = ((key, split_by(group, name)) for key, group in groups.items())
-            groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
-        return dict(groups.items())
-    target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
-    # each class by itself first: only the distinct values are put together
-    values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
-    names = chunk.categories.get(column)
-    groups_at: dict[Hashable, tuple[IntArray, IntArray]] = {}
-    if len(values) == 0:
-        return {}
-    t_positions, n_positions = _positions_of_groups(target, values), _positions_of_groups(nontarget, values)
-    for value, t, n in zip(values, t_positions, n_positions, strict=True):
-        key = names[value] if names is not None else value.item()
-        key = None if key != key else key  # a missing number is a missing value, and equal to itself
-        if key in groups_at:  # names hold both None and NaN
-            t, n = (np.sort(np.concatenate(both)) for both in zip(groups_at[key], (t, n), strict=True))
-        groups_at[key] = t, n
-    return {key: chunk.select(t, n) for key, (t, n) in groups_at.items()}
-
-
-def _positions_of_groups(column: Array, values: Array) -> list[IntArray]:
-    # a stable sort keeps the order of the trials within each group
-    order = np.argsort(column, kind="stable")
-    return np.split(order, np.searchsorted(column[order], values[1:]))
 
 
 _LARGEST = 1e70
@@ -434,7 +390,7 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSample(SummaryBase):
+class ClassSample(UnweightedSummary):
     """Every ``stride``-th trial of one class, at most ``cap`` of them."""
 
     values: FloatArray
@@ -457,9 +413,6 @@ class ClassSample(SummaryBase):
 
     def __add__(self, other: ClassSample) -> ClassSample:
         return self._with(other.values, other.stride)
-
-    def __mul__(self, weight: float) -> ClassSample:
-        return self  # a weight does not change which scores there are
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,15 +28,7 @@ from llrkit.io.joins import NotAlignedError, join_countermeasure, join_systems, 
 from llrkit.io.read import open_batches
 from llrkit.io.read_options import PLAIN, PathArg, Reading
 from llrkit.io.table_columns import Scan, TrialTable
-from llrkit.io.write import (
-    HAS_OWN_KEY,
-    OWN_COLUMNS,
-    kept_as,
-    refuse_calibrated,
-    with_llrs,
-    write_batches,
-    written_as,
-)
+from llrkit.io.write import HAS_OWN_KEY, kept_as, refuse_calibrated, with_llrs, write_batches, written_as
 from llrkit.maps.composite import SASV
 from llrkit.maps.files import map_to_dict
 from llrkit.maps.map import Columns, Map
@@ -58,11 +51,9 @@ class Judge(Protocol):
 
     def values(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """What is counted of the scores of a batch."""
-        ...
 
     def __call__(self, counts: ClassHistogram) -> str:
         """A note, or a refusal."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -191,7 +182,7 @@ def apply_map(
         held, columns = scan.like.score, _trained_columns(fitted)
         if columns and held != columns and len(held) == len(columns) and fitted.n_systems == 1:
             notes.append(f"the scores are in the column {held[0]!r}, in training they were in {columns[0]!r}")
-        renamed = kept_as(scan.columns, [*OWN_COLUMNS, *more]).items()
+        renamed = kept_as(scan.columns, more).items()
         if renamed:
             told = ", ".join(f"{name!r} as {kept!r}" for name, kept in renamed)
             notes.append(f"columns that were there are kept under other names: {told}")
@@ -249,10 +240,8 @@ def _file_names_compared(fitted: Map, names: Sequence[str]) -> list[str]:
     """What is to be said about the names of the files; a system of training in another place is an error."""
     systems = fitted.system_names
     if len(names) != fitted.n_systems:
-        raise SystemCountError(
-            f"the calibration takes {counted(fitted.n_systems, 'system')} ({', '.join(systems)}), "
-            f"got {counted(len(names), 'file')}"
-        )
+        takes = f"{counted(fitted.n_systems, 'system')} ({', '.join(systems)})"
+        raise SystemCountError(f"the calibration takes {takes}, got {counted(len(names), 'file')}")
     if list(names) == list(systems) or not systems:
         return []
     pairs = list(zip(names, systems, strict=True))
@@ -294,11 +283,9 @@ def refuse_other_scale(fitted: Map, reading: Reading) -> None:
     Traceback (most recent call last):
     llrkit.errors.InputError: --distance: the calibration was trained on scores that were read without it
     """
-    if fitted.reading is None:
-        return
-    for name, flag in (("distance", "--distance"), ("log10", "--log10")):
-        if getattr(reading, name) and not fitted.reading.get(name):
-            raise InputError(f"{flag}: the calibration was trained on scores that were read without it")
+    for name in ("distance", "log10"):
+        if getattr(reading, name) and fitted.reading is not None and not fitted.reading.get(name):
+            raise InputError(f"--{name}: the calibration was trained on scores that were read without it")
 
 
 @dataclass(frozen=True)
@@ -403,12 +390,9 @@ def apply_parts(
                 tick(1)
         # A cluster returns parts in any order; the manifest must not depend on it.
         written.sort(key=lambda part: part.name)
-        manifest = {
-            "schema": SCHEMA,
-            "rows": sum(part.rows for part in written),
-            "settings": settings,
-            "parts": [asdict(part) for part in written],
-        }
+        rows, rows_before = (sum(part.rows for part in some) for some in (written, kept))
+        parts_written = [asdict(part) for part in written]
+        manifest = {"schema": SCHEMA, "rows": rows, "settings": settings, "parts": parts_written}
         write_atomically(target / MANIFEST, json.dumps(manifest, indent=2, default=str) + "\n")
         # The notes go last: if the process dies before, the next one finds every part finished.
         shutil.rmtree(target / DONE)
@@ -418,12 +402,7 @@ def apply_parts(
         notes.append(f"{len(kept):,} of {counted(len(parts), 'file')} {were} finished already")
     if removed:
         notes.append(f"{counted(len(removed), 'file')} removed whose input is gone: {', '.join(removed[:5])}")
-    return Applied(
-        sum(part.rows for part in written),
-        tuple(notes),
-        rows_before=sum(part.rows for part in kept),
-        files_before=0 if todo else len(kept),
-    )
+    return Applied(rows, tuple(notes), rows_before, files_before=0 if todo else len(kept))
 
 
 def _apply_to_one_part(
@@ -454,19 +433,14 @@ def _noted_parts(folder: Path) -> dict[str, Part]:
     # Later files override earlier ones: the manifest of a former run, then the plan, then the notes of
     # single parts.
     for file in (folder / MANIFEST, folder / DONE / BEGUN, *notes):
-        try:
+        # What is damaged, or has other fields, is as if it were not there: the part is done again.
+        with suppress(OSError, ValueError, RecursionError, TypeError, AttributeError):
             content = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            continue  # as if it were not there: the part is done again
-        listed = content.get("parts", [content]) if isinstance(content, dict) else []
-        for plain in listed if isinstance(listed, list) else []:
-            try:
+            for plain in content.get("parts", [content]):
                 part = Part(**plain)
-            except TypeError:  # other fields, or none
-                continue
-            # JSON has lists where the dataclass has tuples.
-            if isinstance(part.name, str) and isinstance(part.rows, int) and isinstance(part.notes, list):
-                known[part.name] = replace(part, notes=tuple(map(str, part.notes)))
+                # JSON has lists where the dataclass has tuples.
+                rows, said = operator.index(part.rows), tuple(map(str, part.notes))
+                known[part.name] = replace(part, rows=rows, notes=said)
     return known
 
 
@@ -475,11 +449,8 @@ def _remove_outdated(folder: Path, parts: Iterable[str], noted: Iterable[str]) -
 
     Anything else in the folder would be read together with the parts later, so it is refused.
     """
-    others = [
-        file
-        for file in sorted(folder.iterdir())
-        if is_taken(file.name) and file.name not in parts and not file.is_dir()
-    ]
+    files = sorted(file for file in folder.iterdir() if is_taken(file.name) and not file.is_dir())
+    others = [file for file in files if file.name not in parts]
     for file in others:
         if file.name not in noted:
             raise InputError(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import platform
 import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,7 +16,7 @@ from llrkit.base.arguments import whole_number
 from llrkit.errors import ClusterError, InputError, MissingPackageError
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, LocalCluster
+    from distributed import Client, Future
 
 T = TypeVar("T")
 
@@ -102,72 +100,26 @@ def _workers_on_this_machine(workers: int, memory_limit: str | float) -> Iterato
         security = Security.temporary()  # certificates for this run, which never leave memory
     except ImportError:
         raise MissingPackageError.of_extra("workers on this machine need cryptography", "dask") from None
-    local: LocalCluster | None = None
-    own: Client | None = None
-    try:
-        with ignore_interrupts():
-            local = LocalCluster(
-                n_workers=workers,
-                # One thread each, so that ``workers`` is the number of cores in use.
-                threads_per_worker=1,
-                memory_limit=memory_limit,
-                silence_logs=logging.CRITICAL,
-                host=LOOPBACK,
-                security=security,
-                dashboard_address=f"{LOOPBACK}:0",
-                scheduler_kwargs={"dashboard": False},
-            )
-        own = Client(local, set_as_default=False)
-        yield own
-    except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
-        _kill_workers(local)
-        raise
-    finally:
-        with suppress(TimeoutError, OSError):  # workers that were killed are not there to be told
-            if own is not None:
-                own.close(timeout=1)
-        if local is not None:
-            local.shutdown_on_close = False  # Dask would try again at exit, in vain, and complain
-            with suppress(TimeoutError, OSError):
-                local.close(timeout=3)
-        # Once more at the end: workers that did not close within the time-outs are ended.
-        _kill_workers(local)
-
-
-def _kill_workers(local: LocalCluster | None) -> None:
-    """End by force the workers that have not exited."""
-    for nanny in local.workers.values() if local is not None else ():
-        # Otherwise the nanny would start the worker again that is about to be killed.
-        nanny.auto_restart = False
-        if nanny.process is not None and nanny.process.is_alive():
-            with suppress(ProcessLookupError):
-                os.kill(nanny.process.pid, signal.SIGKILL)
-
-
-@contextmanager
-def ignore_interrupts() -> Iterator[None]:
-    """Ctrl-C waits until the block is done, and what is started in it never hears of it.
-
-    A cluster that is only half there cannot be ended well, and it starts within seconds. A terminal sends the
-    signal to the workers too, of which one that is starting would print where it was; this process ends them.
-    Which signals are blocked goes from a thread to those it starts, and to processes. Threads that were there
-    before may still hear the signal, and leave it to the main thread, which only takes note of it.
-    """
+    # A terminal sends Ctrl-C to the workers too, of which each would print where it was; this process ends
+    # them. Which signals are blocked goes from a thread to those it starts, and to processes.
     resource_tracker.ensure_running()  # which workers need; starting it later would unblock the signal
-    heard: list[int] = []
-    in_main = threading.current_thread() is threading.main_thread()
-    # Only the main thread may set handlers in Python.
-    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number)) if in_main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        local = LocalCluster(
+            n_workers=workers,
+            # One thread each, so that ``workers`` is the number of cores in use.
+            threads_per_worker=1,
+            memory_limit=memory_limit,
+            silence_logs=logging.CRITICAL,
+            host=LOOPBACK,
+            security=security,
+            dashboard_address=f"{LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": False},
+        )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if in_main:
-            signal.signal(signal.SIGINT, handler)
-        if heard:
-            # The interrupt that came meanwhile takes effect now, with the caller's handler in place.
-            signal.raise_signal(signal.SIGINT)
+    with local, Client(local, set_as_default=False) as client:
+        yield client
 
 
 def quieten() -> None:
@@ -215,9 +167,8 @@ def require_agreement(client: Client) -> None:
         if isinstance(there, BaseException):
             other = [f"no llrkit that it can run ({there})"]
         else:
-            other = [
-                f"{name} {there[name]}, here {mine}" for name, mine in here.items() if there[name] != mine
-            ]
+            differ = [name for name in here if there[name] != here[name]]
+            other = [f"{name} {there[name]}, here {here[name]}" for name in differ]
         if other:
             raise ClusterError(
                 f"the worker {worker} has {'; '.join(other)}: it may compute other numbers, or none, so "

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+import os
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import reduce
+from glob import has_magic
 from itertools import accumulate, repeat
 from operator import add
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 from uuid import uuid4
 
 import numpy.typing as npt
+import polars as pl
 
 from llrkit.base.arguments import IntArray, names_of, one_of
+from llrkit.base.files import changed_meanwhile
 from llrkit.base.process import at_once, cached_property, stage, warn_caller
-from llrkit.engine import pieces
-from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster import require_agreement, results_of
-from llrkit.engine.pieces import RowGroups, Table, Unreadable
+from llrkit.engine.open import Chunking, TwoClassChunking, settle_words
 from llrkit.errors import FileFormatError, InputError, LlrkitError, UnreadableWarning
+from llrkit.io.formats import is_taken, local_files
 from llrkit.io.read_options import PathArg
-from llrkit.io.table_columns import HeaderRoles, header_roles
+from llrkit.io.table_columns import HeaderRoles, TrialTable, Wanted, cast_exactly, common_types, header_roles
+from llrkit.io.trial_checks import require_roles
 from llrkit.scores import Scores
 from llrkit.scores.derived import weighted
 from llrkit.scores.source import COUNTED, Roles, S, ScoreSource, require_column, row_in_words
+from llrkit.scores.trials import as_table
 
 if TYPE_CHECKING:
     from dask.array import Array as DaskArray
     from dask.dataframe import DataFrame
     from dask.delayed import Delayed
     from distributed import Client
+    from pyarrow.parquet import ParquetFile
 
+Names: TypeAlias = str | Sequence[str]
+Unreadable: TypeAlias = Literal["error", "skip"]
 AnyChunking: TypeAlias = Chunking[Any]
 """Dask does not say what its tasks give, so neither does a source whose chunks only tasks see."""
 
@@ -43,6 +53,7 @@ to be merged are what fills the memory of workers."""
 MANY_TASKS = 32
 """With so many tasks they are made larger rather than more."""
 
+ROWS_A_BATCH = 1 << 20
 MERGED_AT_ONCE = 2
 """Summaries merged by one task. A tree of few branches keeps few of them in memory."""
 
@@ -119,7 +130,7 @@ class DaskSource(ScoreSource):
         paths: PathArg | Sequence[PathArg],
         client: Client,
         *,
-        score: str | Sequence[str] | None = None,
+        score: Names | None = None,
         label: str | None = None,
         positive: str | None = None,
         factor: float = 1.0,
@@ -154,8 +165,20 @@ class DaskSource(ScoreSource):
         """
         # Files are listed and the first footer is read here, so that a wrong name is an error before any
         # task is sent.
-        files, names = pieces.parquet_files(paths), None if score is None else names_of(score, "score")
-        header = pieces.header_of_files(files, names, label, unreadable)
+        files, names = parquet_files(paths), None if score is None else names_of(score, "score")
+        # Where no file can be read, which workers report, the usual names keep the source constructible.
+        header = HeaderRoles(Roles(tuple(names or ("score",)), label or "label"))
+        for file in files:
+            try:
+                with _opened_parquet(file) as opened:
+                    columns = list(opened.schema_arrow.names)
+            except FileFormatError:
+                if unreadable == "error":
+                    raise
+                continue
+            header = header_roles(columns, score=names, label=label, where=file)
+            require_roles(TrialTable(file, "parquet", pl.DataFrame(schema=columns), header.roles))
+            break
         roles = replace(header.roles, positive=positive, factor=factor * header.roles.factor, weight=weight)
         return cls.of_files(files, client, TwoClassChunking(roles), header, unreadable)
 
@@ -173,7 +196,7 @@ class DaskSource(ScoreSource):
         Parameters
         ----------
         files
-            Paths of files, as :func:`llrkit.engine.pieces.parquet_files` gives them.
+            Paths of files, as ``llrkit.engine.dask_source.parquet_files`` gives them.
         client
             A client of the Dask cluster.
         chunking
@@ -184,15 +207,10 @@ class DaskSource(ScoreSource):
             ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
         """
         require_agreement(client)
-        tasks = client.map(
-            pieces.footer_of,
-            files,
-            header=header or HeaderRoles(chunking.roles),
-            most=at_once(ROWS_A_TASK, unit=8),
-            # Not pure: Dask would answer from its cache if the same names were read again after the
-            # files had changed.
-            pure=False,
-        )
+        header, most = header or HeaderRoles(chunking.roles), at_once(ROWS_A_TASK, unit=8)
+        # Not pure: Dask would answer from its cache if the same names were read again after the files had
+        # changed.
+        tasks = client.map(footer_of, files, header=header, most=most, pure=False)
         footers = results_of(client, tasks)
         failed = [one for one in footers if isinstance(one, LlrkitError)]
         if failed and unreadable == "error":
@@ -200,7 +218,7 @@ class DaskSource(ScoreSource):
         # What was skipped here is reported once and not again by reduce.
         skipped = list(map(str, failed))
         _warn_of_unreadable(skipped)
-        groups = pieces.in_one_schema([one for one in footers if not isinstance(one, LlrkitError)])
+        groups = in_one_schema([one for one in footers if not isinstance(one, LlrkitError)])
         weight = chunking.roles.weight
         if groups and weight is not None:
             require_column(weight, groups[0].columns, groups[0].origin)
@@ -208,12 +226,7 @@ class DaskSource(ScoreSource):
 
     @classmethod
     def from_dataframe(
-        cls,
-        frame: DataFrame,
-        client: Client,
-        *,
-        score: str | Sequence[str] | None = None,
-        label: str | None = None,
+        cls, frame: DataFrame, client: Client, *, score: Names | None = None, label: str | None = None
     ) -> DaskSource:
         """A Dask DataFrame with columns for the scores and the label, found by their names or as given.
 
@@ -259,12 +272,7 @@ class DaskSource(ScoreSource):
 
     @classmethod
     def from_delayed(
-        cls,
-        parts: Sequence[Delayed],
-        client: Client,
-        *,
-        score: str | Sequence[str] = "score",
-        label: str = "label",
+        cls, parts: Sequence[Delayed], client: Client, *, score: Names = "score", label: str = "label"
     ) -> DaskSource:
         """Delayed tables: polars, pandas, or dicts of columns.
 
@@ -302,13 +310,8 @@ class DaskSource(ScoreSource):
         return self._with_roles(self.roles.carrying(*names))
 
     def _with_roles(self, roles: Roles) -> DaskSource:
-        source = DaskSource(
-            self.client,
-            self.partitions,
-            replace(self.chunking, roles=roles),
-            unreadable=self.unreadable,
-            skipped=self.skipped,
-        )
+        chunking, policy = replace(self.chunking, roles=roles), self.unreadable
+        source = DaskSource(self.client, self.partitions, chunking, unreadable=policy, skipped=self.skipped)
         # Views share the counts and the warning, so that neither another pass nor another warning is
         # caused by with_columns.
         source._before, source._warned = self._before, self._warned
@@ -328,10 +331,10 @@ class DaskSource(ScoreSource):
         if self.roles.weight is not None:
             carrying = self._with_roles(self.roles.carrying_weight())
             return carrying.reduce(weighted(summarize, self.roles.weight))
-        level, merge = self._leaves(summarize, self.chunking), delayed(merge_sums, pure=False)
+        level, merge = self._leaves(summarize, self.chunking), delayed(reduce, pure=False)
         # Neighbors are merged in order, so that sums have the same last bit for any number of workers.
         while len(level) > 1:
-            level = [merge(level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
+            level = [merge(add, level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
         # Partitions that are delayed functions do not say how many rows they have, and then there is no
         # total.
         sized = [sum(one.rows) for one in self.partitions if isinstance(one, RowGroups)]
@@ -359,15 +362,6 @@ class DaskSource(ScoreSource):
             raise FileFormatError("no partition could be read" + _listed_names(self.skipped))
         return total.summary
 
-    @cached_property
-    def _tasks(self) -> list[list[Delayed | RowGroups]]:
-        """The partitions that one task reads: small files together, everything else by itself."""
-        least = at_once(ROWS_A_TASK, unit=8)
-        # A delayed table of unknown size is taken for a task of its own.
-        rows = [sum(one.rows) if isinstance(one, RowGroups) else least for one in self.partitions]
-        most = max(least, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
-        return [[self.partitions[i] for i in run] for run in pieces.runs(rows, most)]
-
     def _leaves(self, summarize: Callable[[Scores], object], chunking: AnyChunking) -> list[Delayed]:
         """The tasks that read; each knows how many trials come before it, where chunks carry their places."""
         from dask.delayed import delayed
@@ -379,7 +373,13 @@ class DaskSource(ScoreSource):
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
         work = delayed(Work(summarize, chunking, self.unreadable, self._topic), pure=False)
         leaf = delayed(summarize_partitions, pure=False)
-        return [leaf(work, parts, start) for parts, start in zip(self._tasks, starts, strict=False)]
+        # Small files are read together by one task, everything else by itself; a delayed table of unknown
+        # size is taken for a task of its own.
+        least = at_once(ROWS_A_TASK, unit=8)
+        rows = [sum(one.rows) if isinstance(one, RowGroups) else least for one in self.partitions]
+        most = max(least, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
+        tasks = [[self.partitions[i] for i in run] for run in runs(rows, most)]
+        return [leaf(work, parts, start) for parts, start in zip(tasks, starts, strict=False)]
 
     def _places(self) -> list[IntArray]:
         """How many trials of each class come before each task, by one more pass over the labels."""
@@ -471,6 +471,190 @@ def summarize_partitions(
     return total
 
 
-def merge_sums(sums: Sequence[PartialSum[S]]) -> PartialSum[S]:
-    """The sum of some parts."""
-    return reduce(add, sums)
+@dataclass(frozen=True)
+class Table:
+    """A table that is there already: a partition of a Dask DataFrame, or what a delayed function gave."""
+
+    table: object
+    origin: str
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        return as_table(self.table)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._frame.columns
+
+    def read(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
+        """The trials in batches."""
+        for name in wanted:
+            require_column(name, self.columns, self.origin)
+        for i, batch in enumerate(self._frame.select(wanted).iter_slices(ROWS_A_BATCH)):
+            yield TrialTable(self.origin, "table", batch, first_row=i * ROWS_A_BATCH)
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Consecutive row groups of one Parquet file, on any path that fsspec can open."""
+
+    origin: str
+    columns: tuple[str, ...]
+    header: HeaderRoles
+    groups: tuple[int, ...]
+    rows: tuple[int, ...]
+    first_row: int = 0
+    words: tuple[str, ...] = ()
+    """Columns of few words, which stay coded as they are read: that is three times as fast."""
+    state: str = ""
+    """What the file system said of the file when it was looked at first."""
+    casts: Mapping[str, Wanted] = field(default_factory=dict)
+    """Columns that have another type in other files."""
+
+    def read(self, wanted: Sequence[str]) -> Iterator[TrialTable]:
+        """The trials in batches of whole row groups."""
+        first_row = self.first_row
+        for name in wanted:
+            if name != self.header.roles.label:  # which may be made of two other columns
+                require_column(name, self.columns, self.origin)
+        stored = list(self.header.needed_for(self.columns, wanted))
+        with _opened_parquet(self.origin, self.state, self.words) as file:
+            for run in runs(self.rows, ROWS_A_BATCH):
+                groups = [self.groups[i] for i in run]
+                # Without threads: a worker has one, and tasks run beside each other already.
+                table = pl.from_arrow(file.read_row_groups(groups, columns=stored, use_threads=False))
+                assert isinstance(table, pl.DataFrame)
+                batch = TrialTable(self.origin, "parquet", table, first_row=first_row)
+                yield cast_exactly(self.header.assigned_to(batch, wanted), self.casts)
+                first_row += table.height
+
+
+def parquet_files(paths: PathArg | Sequence[PathArg]) -> list[str]:
+    """The files of paths that fsspec can open: each itself, those of a directory, or those of a pattern.
+
+    On this machine they are the same as without a cluster; elsewhere they are chosen by the same names.
+    """
+    import fsspec
+    from fsspec.implementations.local import LocalFileSystem
+
+    found = list[str]()
+    for path in [paths] if isinstance(paths, (str, PathLike)) else paths:
+        files, root = fsspec.core.url_to_fs(fspath(path))
+        # Local paths go through the same function as without a cluster, with its messages about pipes
+        # and links.
+        if isinstance(files, LocalFileSystem):
+            names = [os.path.abspath(file) for file in local_files(root)]
+        elif files.isdir(root):
+            inside = [one["name"] for one in files.ls(root, detail=True) if one["type"] == "file"]
+            names = [name for name in inside if is_taken(posixpath.basename(name))]
+        elif has_magic(root):
+            pattern = posixpath.basename(root)
+            names = [name for name in files.glob(root) if is_taken(posixpath.basename(name), pattern)]
+        else:
+            names = [root] if files.exists(root) else []
+        if not names:
+            raise FileFormatError(f"{path}: no Parquet file, and no directory or pattern with some")
+        # Names come back without their protocol, which workers need to open them.
+        found += sorted(files.unstrip_protocol(name) if "://" in fspath(path) else name for name in names)
+    return found
+
+
+Footer = tuple[str, Mapping[str, pl.DataType], list[RowGroups]]
+"""A path, the types of its columns with those of labels that are made, and its pieces."""
+
+
+def footer_of(path: str, header: HeaderRoles, most: int) -> Footer | LlrkitError:
+    """Cut a Parquet file into runs of row groups of at most ``most`` rows; what has a role must be there.
+
+    A file that cannot be read gives the error that says why: what follows from it is the client's policy.
+    """
+    label, state = header.roles.label, _state_of_file(path)
+    try:
+        with _opened_parquet(path) as file:
+            schema, names = file.schema_arrow, tuple(file.schema_arrow.names)
+            # From the footer alone; no data are read.
+            rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    except FileFormatError as error:
+        return error
+    # Raised and not returned: a missing column is a mistake of the call, not damage to one file.
+    for name in (*header.roles.score, *(header.same or (label or "label",))):
+        require_column(name, names, path)
+    empty = pl.from_arrow(schema.empty_table())
+    assert isinstance(empty, pl.DataFrame)
+    # Labels are few distinct words, which Parquet usually stores as a dictionary; they are kept coded.
+    words = (label,) if label is not None and empty.schema.get(label) == pl.String else ()
+    # The types after labels are made, as all later batches will have them.
+    types = header.assigned_to(TrialTable(path, "parquet", empty)).table.schema
+    pieces, first_row = list[RowGroups](), 0
+    for run in runs(rows, most):
+        sizes = tuple(rows[i] for i in run)
+        pieces.append(RowGroups(path, names, header, tuple(run), sizes, first_row, words, state))
+        first_row += sum(sizes)
+    return path, dict(types), pieces
+
+
+def in_one_schema(footers: Sequence[Footer]) -> list[RowGroups]:
+    """The pieces of all files, with the columns and types that hold the values of all of them."""
+    if not footers:
+        return []
+    common = common_types([(path, types) for path, types, _ in footers])
+    cast = list[RowGroups]()
+    for _, types, pieces in footers:
+        # Only columns whose type differs, so that files of one schema are not touched.
+        casts = {name: to for name, to in common.items() if types[name] != to.type}
+        cast += [replace(piece, casts=casts) for piece in pieces]
+    return cast
+
+
+def runs(rows: Sequence[int], most: int) -> Iterator[range]:
+    """Consecutive pieces with so many rows each, together at most ``most`` rows or one piece.
+
+    Examples
+    --------
+    >>> list(runs([3, 3, 9, 1], most=6))
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    start = total = 0
+    for i, n in enumerate(rows):
+        # A piece larger than the limit goes alone: row groups are read whole.
+        if i > start and total + n > most:
+            yield range(start, i)
+            start, total = i, 0
+        total += n
+    if start < len(rows):
+        yield range(start, len(rows))
+
+
+@contextmanager
+def _opened_parquet(path: str, state: str = "", words: Sequence[str] = ()) -> Iterator[ParquetFile]:
+    """A Parquet file; one that cannot be read, or is no longer what it was, is an error that names it."""
+    import fsspec
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with fsspec.open(path) as file:
+            # read_dictionary keeps words as codes instead of a text for every row.
+            yield ParquetFile(file, read_dictionary=list(words))
+    except LlrkitError:
+        raise
+    except (OSError, ValueError) as error:  # pyarrow's own errors are among these
+        said = str(error).splitlines()[0] if str(error) else repr(error)
+        raise FileFormatError(
+            f"{path}: cannot be read as Parquet ({said}); 'llrkit convert' makes Parquet of other files"
+        ) from None
+    finally:  # a change may be why it cannot be read, and undoes what was
+        if state and _state_of_file(path) != state:
+            raise changed_meanwhile(path)
+
+
+def _state_of_file(path: str) -> str:
+    """What the file system says of a file: size, times, number, or a tag of its content."""
+    import fsspec
+
+    try:
+        files, root = fsspec.core.url_to_fs(path)
+        # The file system's own fingerprint: an ETag on object stores, size and time on disks.
+        return str(files.ukey(root))
+    except (OSError, ValueError, NotImplementedError):
+        return ""  # whoever opens it says what is wrong

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 
+from llrkit import speech
 from llrkit.base.arguments import FloatArray, checked_seed, one_of, whole_number
 from llrkit.base.process import cached_property, one_blas_thread, stage, tracked
 from llrkit.base.text import Json
@@ -19,20 +19,9 @@ from llrkit.fits.conditions import condition_cells, conditioned_from_cells
 from llrkit.fits.fusion import fit_quality
 from llrkit.maps.map import AffineMap, Map
 from llrkit.scores import Scores
-from llrkit.simulate.speakers import (
-    FRAMES_PER_SECOND,
-    Corpus,
-    DrawnPairs,
-    FrameModel,
-    Population,
-    Recordings,
-    SparseTrials,
-)
-from llrkit.speech.models.gmm import DiagonalGMM, Statistics, baum_welch, train_ubm
-from llrkit.speech.models.ivectors import train_ivectors
-from llrkit.speech.models.plda import PLDA, train_plda
-from llrkit.speech.models.transforms import Affine, Chain, LengthNorm, train_chain
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.simulate.speakers import Corpus, DrawnPairs, FrameModel, Population, Recordings, SparseTrials
+from llrkit.speech.frames import FRAMES_PER_SECOND
+from llrkit.verbs.evaluate import Evaluation
 
 CONDITIONS = ("enroll_seconds", "test_seconds")
 ALPHA = 0.5
@@ -54,11 +43,14 @@ def fit_one_map(by_pair: Mapping[Pair, Scores]) -> Callable[[Pair], dict[str, Ma
         seconds: dict[str, float] = dict(zip(CONDITIONS, pair, strict=True))
         # From the sums of all cells but one: leaving a list out needs no pass over its trials.
         left_out = conditioned_from_cells(cells.without(**seconds), ALPHA)
+        # At fixed durations the map is a line, which two scores determine.
+        columns = {name: np.full(2, value) for name, value in seconds.items()}
+        offset, one = quality.llr(np.array([0.0, 1.0]), columns).tolist()
         return {
             **plain,
             "conditioned_cmlg": conditioned.at(**seconds),
             "left_out_cmlg": left_out.at(**seconds),
-            "quality_logistic": line_at(quality, seconds),
+            "quality_logistic": AffineMap(a=one - offset, b=offset, method=quality.method),
         }
 
     return at
@@ -80,17 +72,9 @@ def with_durations(trials: Scores, pair: Pair) -> Scores:
     return Scores.from_classes(trials.target, trials.nontarget, columns)
 
 
-def line_at(fitted: Map, conditions: Mapping[str, float]) -> AffineMap:
-    """The straight line that a map is at given conditions."""
-    columns = {name: np.full(2, value) for name, value in conditions.items()}
-    # The map is a line at fixed durations, so two scores determine it.
-    offset, one = fitted.llr(np.array([0.0, 1.0]), columns).tolist()
-    return AffineMap(a=one - offset, b=offset, method=fitted.method)
-
-
 SECONDS = (5.0, 10.0, 20.0, 40.0, 100.0)
 """The paper's four short durations, and what a whole recording has here."""
-NAMES: Mapping[float, str] = MappingProxyType({5.0: "5", 10.0: "10", 20.0: "20", 40.0: "40", 100.0: "full"})
+NAMES: Mapping[float, str] = {5.0: "5", 10.0: "10", 20.0: "20", 40.0: "40", 100.0: "full"}
 
 
 @dataclass(frozen=True)
@@ -106,13 +90,11 @@ class CorpusSize:
     trials: int
 
 
-SCALES: Mapping[str, tuple[CorpusSize, CorpusSize]] = MappingProxyType(
-    {
-        "small": (CorpusSize(120, 240, 48, 4_000), CorpusSize(480, 400, 120, 24_000)),
-        "paper": (CorpusSize(260, 526, 104, 17_095), CorpusSize(1972, 1624, 464, 400_316)),
-        "25x": (CorpusSize(920, 1860, 260, 427_375), CorpusSize(6960, 5800, 1160, 10_007_900)),
-    }
-)
+SCALES: Mapping[str, tuple[CorpusSize, CorpusSize]] = {
+    "small": (CorpusSize(120, 240, 48, 4_000), CorpusSize(480, 400, 120, 24_000)),
+    "paper": (CorpusSize(260, 526, 104, 17_095), CorpusSize(1972, 1624, 464, 400_316)),
+    "25x": (CorpusSize(920, 1860, 260, 427_375), CorpusSize(6960, 5800, 1160, 10_007_900)),
+}
 """Sizes of the lists that train the calibration and of those that are evaluated.
 
 ``paper`` has the numbers of trials of the paper's lists, ``25x`` those of all of them in every list."""
@@ -169,7 +151,7 @@ class Corpora:
     """Enrollments and tests of the first corpus."""
     evaluate: tuple[Recordings, Recordings]
     """Those of the second."""
-    recognizer: PLDA
+    recognizer: speech.PLDA
     sizes: tuple[CorpusSize, CorpusSize]
     seed: int
 
@@ -199,12 +181,11 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     """
     one_of(scale, tuple(SCALES), "scale")
     n_speakers, n = BACKGROUND
-    background = Corpus(POPULATION, 0, seed).recordings(
-        "train", n_speakers=n_speakers, n=n, durations=SECONDS[-1:]
-    )
-    vectors = background.vectors[SECONDS[-1]]
-    chain = Chain((Affine(vectors.mean(axis=0), name="center"), LengthNorm("sqrt-dim")))
-    trained = train_plda(chain(vectors), background.speaker_names, iterations=ITERATIONS).model
+    corpus, full = Corpus(POPULATION, 0, seed), SECONDS[-1]
+    background = corpus.recordings("train", n_speakers=n_speakers, n=n, durations=[full])
+    vectors = background.vectors[full]
+    chain = speech.Chain((speech.Affine(vectors.mean(axis=0), name="center"), speech.LengthNorm("sqrt-dim")))
+    trained = speech.train_plda(chain(vectors), background.speaker_names, iterations=ITERATIONS).model
     first = Corpus(POPULATION, 1, seed)
     second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
     train, evaluate = SCALES[scale]
@@ -214,22 +195,19 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     )  # fmt: skip
 
 
-def rounded_plda(trained: PLDA) -> PLDA:
+def rounded_plda(trained: speech.PLDA) -> speech.PLDA:
     """The model without its last bits, which depend on the threads of the linear algebra library."""
-    return PLDA(*(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within)))
+    parameters = (trained.mean, trained.between, trained.within)
+    return speech.PLDA(*(np.round(parameter, 6) for parameter in parameters))
 
 
-def _ready_recordings(corpus: Corpus, size: CorpusSize, chain: Chain) -> tuple[Recordings, Recordings]:
-    enroll, test = (
-        corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)
-        for side, n in (("enroll", size.models), ("test", size.tests))
-    )
-    enroll, test = (
+def _ready_recordings(corpus: Corpus, size: CorpusSize, chain: speech.Chain) -> tuple[Recordings, Recordings]:
+    def ready(side: str, n: int) -> Recordings:
+        cuts = corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)
         # All durations go through the chain of whole recordings, as short segments would in use.
-        replace(cut, vectors={seconds: chain(vectors) for seconds, vectors in cut.vectors.items()})
-        for cut in (enroll, test)
-    )
-    return enroll, test
+        return replace(cuts, vectors={seconds: chain(vectors) for seconds, vectors in cuts.vectors.items()})
+
+    return ready("enroll", size.models), ready("test", size.tests)
 
 
 @one_blas_thread()
@@ -323,19 +301,18 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     people, sessions = FRAME_BACKGROUND
     who = [(speaker, session) for speaker in range(people) for session in range(sessions)]
     # Every n-th recording, so that the sample is spread over the speakers.
-    sample = [
-        _frames_of_recording(model, *one, SECONDS[-1]) for one in who[:: -(-len(who) // UBM_RECORDINGS)]
-    ]
+    some = who[:: -(-len(who) // UBM_RECORDINGS)]
+    sample = [_frames_of_recording(model, *one, SECONDS[-1]) for one in some]
     with stage("background model"):
-        ubm = train_ubm(sample, N_GAUSSIANS, rng=seed)
+        ubm = speech.train_ubm(sample, N_GAUSSIANS, rng=seed)
     whole = cut_statistics(model, ubm, who, SECONDS[-1:], "background")[SECONDS[-1]]
     with stage("factors", ITERATIONS, "steps") as done:
-        factors = train_ivectors(
+        factors = speech.train_ivectors(
             whole, ubm, N_FACTORS, iterations=ITERATIONS, rng=seed, report=lambda step, value: done(1)
         )
     background = factors.extract(whole)
-    chain = train_chain(background, STEPS)
-    trained = train_plda(chain(background), iterations=ITERATIONS).model
+    chain = speech.train_chain(background, STEPS)
+    trained = speech.train_plda(chain(background), iterations=ITERATIONS).model
 
     def recordings(side: str, n: int, n_speakers: int, first: int, session: int) -> Recordings:
         codes = np.arange(n) % n_speakers
@@ -349,23 +326,20 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
         }
         return Recordings(f"corpus{first}", side, codes, vectors)
 
-    train, evaluate = (
-        (
-            recordings("enroll", size.models, size.speakers, first, 0),
-            recordings("test", size.tests, size.speakers, first, _TESTS),
-        )
-        for size, first in zip(SCALES[scale], (_TRAIN, _EVALUATE), strict=True)
-    )
-    return Corpora(train, evaluate, rounded_plda(trained), SCALES[scale], seed)
+    sides = []
+    for size, first in zip(SCALES[scale], (_TRAIN, _EVALUATE), strict=True):
+        enroll = recordings("enroll", size.models, size.speakers, first, 0)
+        sides.append((enroll, recordings("test", size.tests, size.speakers, first, _TESTS)))
+    return Corpora(sides[0], sides[1], rounded_plda(trained), SCALES[scale], seed)
 
 
 def cut_statistics(
     model: FrameModel,
-    ubm: DiagonalGMM,
+    ubm: speech.DiagonalGMM,
     who: Sequence[tuple[int, int]],
     durations: Sequence[float],
     what: str = "recordings",
-) -> Mapping[float, Statistics]:
+) -> Mapping[float, speech.Statistics]:
     """Statistics of the first seconds of recordings, for each duration: those of a longer cut add up.
 
     ``who`` holds the speaker and the session of each recording.
@@ -373,7 +347,7 @@ def cut_statistics(
     Examples
     --------
     >>> model = FrameModel(n_components=2, dim=2, rank=2, seed=1)
-    >>> ubm = DiagonalGMM(*model.universal)
+    >>> ubm = speech.DiagonalGMM(*model.universal)
     >>> cuts = cut_statistics(model, ubm, [(0, 0), (1, 0)], (5.0, 20.0))
     >>> cuts[5.0].n_frames, cuts[20.0].n_frames
     (array([25., 25.]), array([100., 100.]))
@@ -383,13 +357,10 @@ def cut_statistics(
     with stage(what, len(who), "recordings") as done:
         for start in range(0, len(who), _BATCH):
             batch = who[start : start + _BATCH]
-            pieces = [
-                piece
-                for one in batch
-                # Pieces between one duration and the next: each frame is worked on once.
-                for piece in np.split(_frames_of_recording(model, *one, durations[-1]), ends[:-1])
-            ]
-            sums = baum_welch(pieces, ubm)
+            whole = [_frames_of_recording(model, *one, durations[-1]) for one in batch]
+            # Pieces between one duration and the next: each frame is worked on once.
+            pieces = [piece for frames in whole for piece in np.split(frames, ends[:-1])]
+            sums = speech.baum_welch(pieces, ubm)
             shape = (len(batch), len(durations))
             # The statistics of a longer cut are the sum of its pieces.
             zeroth.append(sums.zeroth.reshape(*shape, -1).cumsum(axis=1))
@@ -400,7 +371,7 @@ def cut_statistics(
     speakers = tuple(str(speaker) for speaker, _ in who)
     return {
         # Training and extraction of i-vectors do not look at the log-likelihood.
-        seconds: Statistics(names, counts[:, i], offsets[:, i], np.zeros(len(who)), speakers)
+        seconds: speech.Statistics(names, counts[:, i], offsets[:, i], np.zeros(len(who)), speakers)
         for i, seconds in enumerate(durations)
     }
 

@@ -25,7 +25,7 @@ from llrkit.report.tables import TextTable
 from llrkit.theory.gaussian import GaussianLLR
 from llrkit.verbs.compare import NAMES
 from llrkit.verbs.conditions import HeatMap
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.verbs.evaluate import Evaluation
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -140,10 +140,8 @@ def scan_table(cases: Sequence[ScanCase]) -> Table:
     header = ["log-odds of alpha"]
     header += [f"{case.name}, {name}" for case in cases for name in ("CMLG", "logistic")]
     columns = [case.curve.costs[shown] for case in cases for shown in NAMES.values()]
-    rows = [
-        [f"{x:g}", *(number(float(column[i])) for column in columns)]
-        for i, x in enumerate(cases[0].curve.log_odds)
-    ]
+    log_odds = enumerate(cases[0].curve.log_odds)
+    rows = [[f"{x:g}", *(number(float(column[i])) for column in columns)] for i, x in log_odds]
     lowest = [number(case.curve.minimum or 0.0) for case in cases for _ in NAMES]
     return header, [*rows, ["best threshold", *lowest]]
 
@@ -291,10 +289,8 @@ def _about_real(result: RealResult) -> tuple[str, ...]:
     facts = ", ".join(f"{name}: {value}" for name, value in result.about.items())
     said = [f"{counted(len(result.table.lists), 'condition')} of real data ({facts})."]
     if result.regularized:
-        said.append(
-            "Where the training trials could be told apart without error, logistic regression was "
-            f"regularized: {', '.join(result.regularized)}."
-        )
+        where = "Where the training trials could be told apart without error"
+        said.append(f"{where}, logistic regression was regularized: {', '.join(result.regularized)}.")
     said += [f"Left out: {name} ({reason})." for name, reason in result.skipped.items()]
     return tuple(said)
 

@@ -37,8 +37,7 @@ from llrkit.metrics.costs import cross_entropy_from_losses
 from llrkit.metrics.discrimination import det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.gaussian import cllr_from_eer
-from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.verbs.evaluate import Evaluation, evaluate
 
 METHODS = ("cmlg", "logistic")
 REGULARIZATION = 0.01
@@ -164,8 +163,7 @@ class ListTable:
             "lists": rows,
             "mean": {name: self.mean[name] for name in NUMBERS},
             "std": {name: self.std[name] for name in NUMBERS},
-            "correlation": self.summary["correlation"],
-            "rms_cllr_from_eer": self.summary["rms_cllr_from_eer"],
+            **{name: self.summary[name] for name in ("correlation", "rms_cllr_from_eer")},
             "pooled": {name.removeprefix("pooled_"): self.column(name).tolist() for name in POOLED},
         }
         if not self.runs:
@@ -178,8 +176,7 @@ class ListTable:
         }
         return {
             **plain,
-            "eer_min": self.summary["eer_min"],
-            "eer_max": self.summary["eer_max"],
+            **{name: self.summary[name] for name in ("eer_min", "eer_max")},
             "sd": {name: value for name, value in self.sd.items() if name not in ONE_MAP},
             "one_map": one_map,
             "seeds": list(self.seeds),
@@ -211,20 +208,16 @@ def is_regularized(maps: Mapping[str, Map]) -> bool:
     return bool(maps["logistic"].options.get("regularization"))
 
 
-def measure_list(
-    evaluation: ScoreSource,
-    maps: Mapping[str, Map],
-    *,
-    enroll: str,
-    test: str,
-) -> ListResult:
+def measure_list(evaluation: ScoreSource, maps: Mapping[str, Map], *, enroll: str, test: str) -> ListResult:
     """Everything about one list in two passes; ``maps`` are by name of the field they fill.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> train, trials = (lk.simulate_trials(pair, n_target=900, n_nontarget=9000, rng=i) for i in (1, 2))
+    >>> train, trials = (
+    ...     lk.simulate.simulate_trials(pair, n_target=900, n_nontarget=9000, rng=i) for i in (1, 2)
+    ... )
     >>> result = measure_list(trials, fit_both(train), enroll="5", test="full")
     >>> round(result.eer, 2), abs(result.cmlg - result.logistic) < 0.01, round(result.cllr_from_eer, 2)
     (0.1, True, 0.36)
@@ -284,20 +277,16 @@ def _sd_over_seeds(values: Sequence[float]) -> float:
 
 
 SOURCE = "van Leeuwen & Brümmer, Interspeech 2013"
-N_LISTS = 25
-TRAIN_TRIALS, EVAL_TRIALS = 427_375, 10_007_900
 
-PAPER: Mapping[str, float] = MappingProxyType(
-    {
-        "eer_min": 0.029,
-        "eer_max": 0.26,
-        "cmlg": 0.375,
-        "logistic": 0.376,
-        "min_cllr": 0.370,
-        "rms_cllr_from_eer": 0.006,
-        "det_slope": -0.99,
-        "det_slope_std": 0.06,
-        "train_trials": TRAIN_TRIALS,
-        "eval_trials": EVAL_TRIALS,
-    }
-)
+PAPER: Mapping[str, float] = {
+    "eer_min": 0.029,
+    "eer_max": 0.26,
+    "cmlg": 0.375,
+    "logistic": 0.376,
+    "min_cllr": 0.370,
+    "rms_cllr_from_eer": 0.006,
+    "det_slope": -0.99,
+    "det_slope_std": 0.06,
+    "train_trials": 427_375,
+    "eval_trials": 10_007_900,
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -25,8 +26,7 @@ from llrkit.theory.distributions import Normal
 from llrkit.theory.gaussian import UnequalGaussians
 from llrkit.theory.operating_points import OperatingPoint, preset
 from llrkit.verbs.compare import LOG_ODDS, NAMES, PriorScan, alpha_scan
-from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.verbs.evaluate import Evaluation, evaluate
 
 # Trapezoid rule in standard deviations: all digits for integrands as smooth as these
 _Z = np.linspace(-12.0, 12.0, 2401)
@@ -91,11 +91,9 @@ def population_c_primary(scores: UnequalGaussians, fitted: AffineMap, evaluation
     >>> round(population_c_primary(equal, population_cmlg(equal, 0.0)), 4)
     0.2383
     """
-    costs = [
-        _population_cost(scores, point, (point.threshold - fitted.b) / fitted.a)
-        for point in preset(evaluation).points
-    ]
-    return float(np.mean(costs))
+    points = preset(evaluation).points
+    thresholds = [(point.threshold - fitted.b) / fitted.a for point in points]
+    return float(np.mean([_population_cost(scores, *pair) for pair in zip(points, thresholds, strict=True)]))
 
 
 def population_minimum(scores: UnequalGaussians, evaluation: str = "sre12") -> float:
@@ -108,13 +106,10 @@ def population_minimum(scores: UnequalGaussians, evaluation: str = "sre12") -> f
     """
     # Priors of the presets are below 1/2: the best thresholds lie above the middle of the non-targets.
     low, high = scores.mean_nontarget, scores.mean_target + 4.0 * scores.std_target
-    best = [
-        # point=point binds the point of this round; a closure would see the last one.
-        minimize_scalar(
-            lambda t, point=point: _population_cost(scores, point, t), bounds=(low, high), method="bounded"
-        ).fun
-        for point in preset(evaluation).points
-    ]
+    best = []
+    for point in preset(evaluation).points:
+        cost = partial(_population_cost, scores, point)
+        best.append(minimize_scalar(cost, bounds=(low, high), method="bounded").fun)
     return float(np.mean(best))
 
 
@@ -203,11 +198,6 @@ def scan_population(name: str, about: str, scores: UnequalGaussians) -> ScanCase
     return ScanCase(name, about, PriorScan(LOG_ODDS, costs, minimum, f"C_primary of {EVALUATION}"))
 
 
-def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreSource) -> ScanCase:
-    """A scan of trials: calibration trained on one set at each weight, its cost on another."""
-    return ScanCase(name, about, alpha_scan(train, test=evaluation, point=EVALUATION))
-
-
 # Costs must not depend on the number of threads in their last bits.
 @one_blas_thread()
 def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult:
@@ -219,10 +209,12 @@ def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult
     train, evaluation = (
         make_list(full, full).scores() for make_list in (corpora.train_list, corpora.evaluation_list)
     )
+    # Calibration is trained on one set at each weight, and costs are measured on another.
+    curve = alpha_scan(train, test=evaluation, point=EVALUATION)
     cases = (
         scan_population("equal", "targets N(4.5, 1), non-targets N(0, 1), no sampling error", EQUAL),
         scan_population("unequal", "targets N(5, 1.6²), non-targets N(0, 1), no sampling error", UNEQUAL),
-        scan_trials_of("corpora", "whole segments of the simulated corpora", train, evaluation),
+        ScanCase("corpora", "whole segments of the simulated corpora", curve),
     )
     closer = closer_look(evaluation, calibrated(evaluation, fit_both(train)))
     return PriorScanResult(cases, seed, time.perf_counter() - began, closer, scale)
@@ -243,7 +235,7 @@ def run_scan_of_scores(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.simulate_trials(EQUAL, n_target=900, n_nontarget=9000, rng=1).scores()
+    >>> scores = lk.simulate.simulate_trials(EQUAL, n_target=900, n_nontarget=9000, rng=1).scores()
     >>> result = run_scan_of_scores(scores, point="sre08")
     >>> result.cost_name, bool(np.ptp(result.cases[0].curve.costs["CMLG"]) < 0.05)
     ('cost at sre08', True)

@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from llrkit.base.arguments import Array, one_of
+from llrkit import speech
+from llrkit.base.arguments import Array
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, as_list, as_object
 from llrkit.core.groups import natural_order
@@ -22,12 +23,7 @@ from llrkit.fits.gaussian import shape_statistics
 from llrkit.metrics.costs import cllr
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.trials import Trials
-from llrkit.speech.backends import Backend
-from llrkit.speech.embeddings import Embeddings
-from llrkit.speech.models.plda import train_plda
-from llrkit.speech.models.transforms import Chain, LengthNorm, train_centering, train_wccn
-from llrkit.speech.scoring import matrix_scores
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.verbs.evaluate import Evaluation
 
 SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
 
@@ -78,13 +74,12 @@ def shape_of(source: ScoreSource) -> dict[str, float]:
     return {name: measures[name] for name in SHAPE}
 
 
-SCORERS = ("plda", "plda-moments", "cosine")
 SPLITS = ("train", "dev", "eval")
 SHRINKAGE = 1e-3
 ITERATIONS = 10
 
 
-def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> RealResult:
+def run_real_embeddings(embeddings: speech.Embeddings, *, scorer: str = "plda") -> RealResult:
     """Train a recognizer on the background, calibrate on 'dev', evaluate on 'eval', for all durations.
 
     Enrollment is from side A, tests are from side B; non-targets have the gender of the model. Rows whose
@@ -98,15 +93,14 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
     scorer
         'plda' (trained by EM), 'plda-moments' or 'cosine'.
     """
-    one_of(scorer, SCORERS, "scorer")
     began = time.perf_counter()
     splits = prepared_splits(embeddings)
-    backend = Backend(Chain())  # scores by the cosine
+    backend = speech.Backend(speech.Chain())  # scores by the cosine
     if scorer != "cosine":
-        chain = Chain((train_wccn(splits["train"], shrinkage=SHRINKAGE), LengthNorm()))
+        chain = speech.Chain((speech.train_wccn(splits["train"], shrinkage=SHRINKAGE), speech.LengthNorm()))
         iterations = 0 if scorer == "plda-moments" else ITERATIONS
-        trained = train_plda(chain(splits["train"]), iterations=iterations, shrinkage=SHRINKAGE)
-        backend = Backend(chain, trained.model)
+        trained = speech.train_plda(chain(splits["train"]), iterations=iterations, shrinkage=SHRINKAGE)
+        backend = speech.Backend(chain, trained.model)
     ready = {split: backend.prepare(splits[split]) for split in ("dev", "eval")}
     # Durations are names such as 5, 20 and full; by the alphabet 20 would come before 5.
     durations = sorted(np.unique(ready["eval"].column("duration")).tolist(), key=natural_order)
@@ -130,7 +124,7 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
     return RealResult(table, tuple(shapes), about, seconds, closer, regularized=tuple(regularized))
 
 
-def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
+def prepared_splits(embeddings: speech.Embeddings) -> Mapping[str, speech.Embeddings]:
     """The three splits, made comparable: unit length, centered, unit length again.
 
     Each background corpus is centered by its own mean, the others by the mean of 'dev': nothing of 'eval' is
@@ -141,7 +135,7 @@ def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
         embeddings.column(name)
     if "suspect_label" in embeddings.columns:
         embeddings = embeddings.select(~embeddings.column("suspect_label").astype(bool))
-    unit = LengthNorm()
+    unit = speech.LengthNorm()
     splits = {split: unit(embeddings.where(split=split)) for split in SPLITS}
     seen: dict[str, str] = {}
     for split, rows in splits.items():
@@ -157,18 +151,15 @@ def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
         # Each corpus has a mean of its own, which PLDA would take for differences between speakers.
         vectors[corpora == corpus] -= vectors[corpora == corpus].mean(axis=0)
     # By the mean of dev alone: eval is not to be used for anything.
-    center = train_centering(splits["dev"])
+    center = speech.train_centering(splits["dev"])
     centered = {split: unit(center(splits[split])) for split in ("dev", "eval")}
     return {"train": unit(background.replace(vectors=vectors)), **centered}
 
 
-def _scored_list(backend: Backend, embeddings: Embeddings, enroll: str, test: str) -> Scores:
+def _scored_list(backend: speech.Backend, embeddings: speech.Embeddings, enroll: str, test: str) -> Scores:
     """Trials of one combination of durations."""
     left, right = embeddings.where(side="A", duration=enroll), embeddings.where(side="B", duration=test)
-    return matrix_scores(backend.scores(left, right), left, right, same=["gender"])
-
-
-TRAINING = ("folds", "same")
+    return speech.matrix_scores(backend.scores(left, right), left, right, same=["gender"])
 
 
 def run_real_scores(
@@ -178,7 +169,6 @@ def run_real_scores(
     training: str = "folds",
     groups: Sequence[str] | None = None,
     folds: int = 5,
-    seed: int = 0,
 ) -> RealResult:
     """Run the experiment on every combination of conditions of a table of scored trials.
 
@@ -190,21 +180,18 @@ def run_real_scores(
     training
         'folds': every trial is calibrated by trials of its condition that share no group with it.
         'same': calibration is trained on the trials that are evaluated, which is too good.
-    groups, folds, seed
+    groups, folds
         As in :func:`~llrkit.fits.best.cross_calibrate`.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> trials = lk.simulate_trials(pair, n_target=400, n_nontarget=3000).trials()
+    >>> trials = lk.simulate.simulate_trials(pair, n_target=400, n_nontarget=3000).trials()
     >>> result = run_real_scores(trials, ["gender"], training="same")
     >>> [(row.enroll, round(row.cmlg - row.logistic, 2)) for row in result.table.lists]
     [('f', 0.0), ('m', 0.0)]
     """
-    one_of(training, TRAINING, "training")
-    if not by:
-        raise InputError("name the column of the conditions (by)")
     began = time.perf_counter()
     results, shapes, regularized, skipped = [], [], [], {}
     largest: tuple[Trials, dict[str, ScoreSource]] | None = None
@@ -215,7 +202,15 @@ def run_real_scores(
                 maps = lists.fit_both(cell)
                 llrs, rescued = lists.calibrated(cell, maps), lists.is_regularized(maps)
             else:
-                llrs, rescued = _cross_calibrated(cell, groups, folds, seed)
+                # LLRs by maps that saw neither the trial nor its groups; without overlap, regularized ones.
+                llrs, rescued = {}, False
+                for method in lists.METHODS:
+                    cross = partial(cross_calibrate, cell, method=method, groups=groups, folds=folds)
+                    try:
+                        llrs[method] = cross().source
+                    except SeparationError:
+                        rescued = True
+                        llrs[method] = cross(regularization=lists.REGULARIZATION).source
         except InputError as error:
             skipped[name] = str(error)
             continue
@@ -244,18 +239,3 @@ def _cells_of_conditions(trials: Trials, by: list[str]) -> Iterator[tuple[list[s
             yield [str(value)], cell
         else:
             yield from (([str(value), *rest], inner) for rest, inner in _cells_of_conditions(cell, by[1:]))
-
-
-def _cross_calibrated(
-    cell: Trials, groups: Sequence[str] | None, folds: int, seed: int
-) -> tuple[dict[str, ScoreSource], bool]:
-    """LLRs by maps that saw neither the trial nor its groups, and whether a fit had to be regularized."""
-    llrs, rescued = {}, False
-    for method in lists.METHODS:
-        cross = partial(cross_calibrate, cell, method=method, groups=groups, folds=folds, rng=seed)
-        try:
-            crossed = cross()
-        except SeparationError:
-            rescued, crossed = True, cross(regularization=lists.REGULARIZATION)
-        llrs[method] = crossed.source
-    return llrs, rescued

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -28,32 +28,11 @@ from llrkit.core.losses import NewtonSums
 from llrkit.core.numerics import SHARES, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.summaries import FieldwiseSums, SummaryBase, both
 from llrkit.errors import InputError, SeparationError
-from llrkit.fits.folds import (
-    CANDIDATES,
-    METHODS,
-    MOST_HELD,
-    NOT_SMOOTH,
-    CodedTrials,
-    Fit,
-    Folds,
-    M,
-    Methods,
-    Pair,
-    condensed,
-    crossed_llrs,
-    crossed_source,
-    fit_of,
-    fit_quietly,
-    make_folds,
-    method_name,
-    named_fits,
-    quietly,
-    training_sets,
-    training_source,
-)
+from llrkit.fits import folds as crossval
+from llrkit.fits.folds import Fit, Folds, M, Methods, Pair
 from llrkit.fits.logistic import TOLERATED, fit_logistic
 from llrkit.fits.training_checks import TiedScores, training_moments
-from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups
+from llrkit.maps.bounds import BoundedMap, count_groups
 from llrkit.maps.composite import MeanMap
 from llrkit.maps.map import Map, reading_of
 from llrkit.results.result import Result
@@ -147,19 +126,22 @@ def cross_calibrate(
     if leave_out is not None and groups is not None:
         raise InputError("give groups or leave_out, not both")
     left = groups if leave_out is None else leave_out
-    assigned = make_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
+    assigned = crossval.make_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
     carried = dict.fromkeys((*assigned.carried, *source.roles.carried))  # a method may look at columns
     wide = source.with_columns(*carried)
-    training = partial(training_source, wide, assigned)
-    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, method_name(method))
-    return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
+    # the map of every pair of folds is fitted on the trials that share neither
+    maps = {
+        pair: crossval.fit_quietly(method, crossval.training_source(wide, assigned, pair), options)
+        for pair in tracked(assigned.pairs, crossval.method_name(method), len(assigned.pairs), "fits")
+    }
+    return CrossCalibration(crossval.crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 
 def fit_best(
     source: AnyTrials,
     labels: Labels | None = None,
     *,
-    methods: Methods[Map] = CANDIDATES,
+    methods: Methods[Map] = crossval.CANDIDATES,
     groups: str | Sequence[str] | None = None,
     group_limits: bool = True,
     folds: int = 5,
@@ -236,38 +218,53 @@ def fit_best(
     seed = seed_of(rng)
     repeats = whole_number(repeats, 1, "repeats")
     blend, group_limits = yes_or_no(blend, "blend"), yes_or_no(group_limits, "group_limits")
-    prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
+    prior, fits = probability(prior, "prior"), crossval.named_fits(methods, crossval.METHODS)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once
-    limits = llr_limits(float(moments.target.n), float(moments.nontarget.n))
+    n_target, n_nontarget = float(moments.target.n), float(moments.nontarget.n)
     if groups is not None and group_limits and len(names_of(groups, "groups")) == 1:
-        limits = group_limits_of(count_groups(source, groups, moments=moments))
-    first = make_folds(source, groups, folds, seed)
+        counts = count_groups(source, groups, moments=moments)
+        # no LLR speaks for more groups (attacks, devices) than were seen: what is granted to trials is undone
+        n_target, n_nontarget = (
+            n / BEYOND if what.startswith("groups") else n
+            for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
+        )
+    limits = llr_limits(n_target, n_nontarget)
+    first = crossval.make_folds(source, groups, folds, seed)
     # all deals share the groups and differ in the seed alone: the pass that finds the groups is made once
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.carried)  # once: what it has read and coded is kept
     # weighted trials are left to their source: CodedTrials holds plain trials and refuses a weight
-    if source.roles.weight is None and moments.target.n + moments.nontarget.n <= MOST_HELD:
+    if source.roles.weight is None and moments.target.n + moments.nontarget.n <= crossval.MOST_HELD:
         # the sets of the standard errors are coded beside the folds, so the trials are read once for both
         sets = [replace(deal, n=SETS) for deal in deals]
-        wide = wide.reduce(CodedTrials.at([*deals, *sets])).scores
-    training = [training_sets(wide, deal) for deal in deals]
+        wide = wide.reduce(crossval.CodedTrials.at([*deals, *sets])).scores
+    training = [crossval.training_sets(wide, deal) for deal in deals]
     # every fold map runs over all trials for Burman's correction, where
     # points stand for them; held-out losses use the trials themselves
-    everything = condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
+    everything = crossval.condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
     candidates: dict[str, Candidate] = {}
     failed: dict[str, str] = {}
     for name, fit in tracked(fits.items(), "cross-validating", len(fits), "methods"):
         try:
-            full_map, note = fit_whole(fit, source, limits)
-            fitted = [fit_bounded_folds(fit, sets, limits) for sets in training]
+            # of all trials only its own name stands for logistic regression: another that refuses is left out
+            full_map, regularized = fit_held(fit, source, limits, stand_in=fit is fit_logistic)
+            # one fold without overlap must not cost a method its place: its loss would be unknown
+            fitted = [
+                {
+                    pair: fit_held(fit, trials, limits, stand_in=True)
+                    for pair, trials in tracked(sets.items(), name, len(sets), "fits")
+                }
+                for sets in training
+            ]
         except InputError as error:
             failed[name] = str(error)
             continue
-        maps = [of_deal for of_deal, _ in fitted]
-        smooth = name not in NOT_SMOOTH
+        maps = [{pair: held for pair, (held, _) in of_deal.items()} for of_deal in fitted]
+        smooth = name not in crossval.NOT_SMOOTH
         loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, everything, corrected=smooth)
-        regularized = sum(n for _, n in fitted)
-        candidates[name] = Candidate(loss, full_map, maps, regularized, note)
+        n_regularized = sum(flag for of_deal in fitted for _, flag in of_deal.values())
+        note = "the classes do not overlap: regularized (regularization=1)" if regularized else ""
+        candidates[name] = Candidate(loss, full_map, maps, n_regularized, note)
     if not candidates:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         # a method that fails is reported as a row of the table; only if all fail is there nothing to return
@@ -322,7 +319,7 @@ class CrossLosses(FieldwiseSums):
 
         def make(chunk: Scores) -> CrossLosses:
             own, blocks, size = folds.of(chunk), sets.of(chunk), SETS * SETS
-            llrs = crossed_llrs(chunk, folds, [maps])
+            llrs = crossval.crossed_llrs(chunk, folds, [maps])
             lost = losses_of_trials(Scores.part(llrs[0][:, 0], llrs[1][:, 0]), prior)
             codes = [f * folds.n + g for f, g in maps]
             used = [np.bincount(code, minlength=folds.n**2)[codes] for code in own]
@@ -397,9 +394,8 @@ class MethodLoss:
         deal_losses = source.reduce(both(*crossed)).summaries
         # without the correction no fold map has to run over all trials
         every_map = [fitted for fold_maps in maps for fitted in fold_maps.values()] if corrected else []
-        whole = (source if everything is None else everything).reduce(
-            WholeLosses.at(every_map, full_map, prior)
-        )
+        seen = source if everything is None else everything
+        whole = seen.reduce(WholeLosses.at(every_map, full_map, prior))
         return cls(deal_losses, whole, prior, corrected)
 
     @property
@@ -434,14 +430,6 @@ class MethodLoss:
         (own, shared), (_, others) = covariance_of_losses([self, other])
         # a variance from sums over blocks subtracts the pairs counted twice and may come out below 0
         return math.sqrt(max(float(own + others - 2.0 * shared), 0.0))
-
-    def row(self, best: MethodLoss) -> dict[str, float]:
-        """What is reported of a method beside the best one."""
-        return {
-            "cllr": self.cllr,
-            "cllr_crossed": self.crossed,
-            "standard_error": self.standard_error(best),
-        }
 
     @property
     def at_bounds(self) -> FloatArray:
@@ -526,23 +514,21 @@ def best_blend(
 
     n_llrs = float(first.deals[0].count.sum()) * len(deals) * len(names)
     keep = n_llrs <= _KEPT and source.roles.weight is None
-    kept_llrs = source.reduce(CrossedLlrs.at(deals, methods)) if keep else None
+    crossed_at = CrossedLlrs.at(deals, methods)
+    kept_llrs = source.reduce(crossed_at) if keep else None
 
     def objective(shares: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        if kept_llrs is not None:
-            sums = kept_llrs.sums(shares, log_odds)
-        else:
-            make = CrossedLlrs.at(deals, methods)
-            sums = source.reduce(lambda chunk: _blend_sums_by_block(chunk, make, shares, log_odds))
+        def by_block(chunk: Scores) -> NewtonSums:
+            blocks = list(chunk.chunks(_AT_ONCE)) or [chunk]  # which may have nothing left
+            return reduce(add, (crossed_at(block).sums(shares, log_odds) for block in blocks))
+
+        sums = source.reduce(by_block) if kept_llrs is None else kept_llrs.sums(shares, log_odds)
         target, nontarget = sums.target, sums.nontarget
         # NewtonSums also fits an offset, last; a blend has none, so its row and column are dropped
         gradient = weights[0] * target.gradient[:-1] + weights[1] * nontarget.gradient[:-1]
         hessian = weights[0] * target.hessian[:-1, :-1] + weights[1] * nontarget.hessian[:-1, :-1]
-        return (
-            float(weights @ [target.loss, nontarget.loss] + correction @ shares**2),
-            gradient + 2.0 * correction * shares,
-            hessian + bent,
-        )
+        loss = float(weights @ [target.loss, nontarget.loss] + correction @ shares**2)
+        return loss, gradient + 2.0 * correction * shares, hessian + bent
 
     # Equal weights first. The corrected objective need not be convex, so the search may end above the best
     # single method; then it starts again beside that method.
@@ -577,20 +563,17 @@ class CrossedLlrs(SummaryBase):
         """A summarizer, for the maps of all methods in each deal."""
 
         def make(chunk: Scores) -> CrossedLlrs:
-            llrs = [crossed_llrs(chunk, folds, maps) for folds, maps in zip(deals, methods, strict=True)]
+            of_deals = zip(deals, methods, strict=True)
+            llrs = [crossval.crossed_llrs(chunk, folds, maps) for folds, maps in of_deals]
             return cls(*(np.stack(of_class, axis=1) for of_class in zip(*llrs, strict=True)))
 
         return make
 
     def sums(self, shares: FloatArray, log_odds: float) -> NewtonSums:
         """Loss of the blend and its derivatives, each trial counted once for each deal of the folds."""
-        parts = [
-            NewtonSums.of(
-                Scores.part(self.target[:, deal], self.nontarget[:, deal]), np.append(shares, 0.0), log_odds
-            )
-            for deal in range(self.target.shape[1])
-        ]
-        return reduce(add, parts)
+        deals = range(self.target.shape[1])
+        parts = [Scores.part(self.target[:, deal], self.nontarget[:, deal]) for deal in deals]
+        return reduce(add, (NewtonSums.of(part, np.append(shares, 0.0), log_odds) for part in parts))
 
     def __add__(self, other: CrossedLlrs) -> CrossedLlrs:
         return CrossedLlrs(
@@ -599,13 +582,6 @@ class CrossedLlrs(SummaryBase):
 
     def __mul__(self, weight: float) -> CrossedLlrs:
         raise TypeError("LLRs that are kept have no weight")
-
-
-def _blend_sums_by_block(
-    chunk: Scores, make: Callable[[Scores], CrossedLlrs], shares: FloatArray, log_odds: float
-) -> NewtonSums:
-    blocks = list(chunk.chunks(_AT_ONCE)) or [chunk]  # which may have nothing left
-    return reduce(add, (make(block).sums(shares, log_odds) for block in blocks))
 
 
 MANY_AT_BOUNDS = 0.05
@@ -666,18 +642,16 @@ class MethodRow:
         >>> MethodRow.of_details({"cross_validation": [row]})
         [MethodRow(method='pav', cllr=0.2, standard_error=0.01, reason=None, flags=())]
         """
-        return [cls._of(as_object(row)) for row in as_list(details["cross_validation"])]
-
-    @classmethod
-    def _of(cls, row: Mapping[str, Json]) -> MethodRow:
-        error, reason = row.get("standard_error"), row.get("reason")
-        return cls(
-            as_text(row["method"]),
-            as_number(row["cllr"]),
-            None if error is None else as_number(error),
-            None if reason is None else as_text(reason),
-            tuple(as_text(flag) for flag in as_list(row.get("flags", ()))),
-        )
+        return [
+            cls(
+                as_text(row["method"]),
+                as_number(row["cllr"]),
+                as_number(row["standard_error"]) if "standard_error" in row else None,
+                as_text(row["reason"]) if "reason" in row else None,
+                tuple(map(as_text, as_list(row.get("flags", ())))),
+            )
+            for row in map(as_object, as_list(details["cross_validation"]))
+        ]
 
 
 def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> list[dict[str, Json]]:
@@ -687,10 +661,10 @@ def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> 
     logistic = candidates["logistic"].loss if "logistic" in candidates else None
     table: list[dict[str, Json]] = []
     for name in ranked:
-        flags = candidates[name].flags(logistic)
-        table.append(
-            {"method": name, **candidates[name].loss.row(best), **({"flags": flags} if flags else {})}
-        )
+        loss, flags = candidates[name].loss, candidates[name].flags(logistic)
+        row: dict[str, Json] = {"method": name, "cllr": loss.cllr, "cllr_crossed": loss.crossed}
+        row["standard_error"] = loss.standard_error(best)
+        table.append(row | {"flags": flags} if flags else row)
     # failed methods keep their reason; an infinite loss sorts them last
     return table + [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
 
@@ -716,66 +690,24 @@ def llr_limits(n_target: float, n_nontarget: float) -> tuple[float, float]:
     return -math.log1p(BEYOND * n_target), math.log1p(BEYOND * n_nontarget)
 
 
-def group_limits_of(counts: SourceCounts) -> tuple[float, float]:
-    """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
-    n_target, n_nontarget = (
-        # llr_limits multiplies by BEYOND; a group is not allowed
-        # to speak for unseen ones, so it is undone here
-        n / BEYOND if what.startswith("groups") else n
-        for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
-    )
-    return llr_limits(n_target, n_nontarget)
+def fit_held(
+    method: Callable[..., Map], trials: ScoreSource, limits: tuple[float, float], *, stand_in: bool
+) -> tuple[BoundedMap, bool]:
+    """A map whose LLRs are within limits, and whether it is that of regularized logistic regression.
 
-
-def held_to(limits: tuple[float, float], fitted: Map) -> BoundedMap:
-    """A map whose LLRs are within limits."""
+    That may stand in for a method which refuses classes that do not overlap.
+    """
+    regularized = False
+    try:
+        fitted = crossval.fit_quietly(method, trials, {})
+    except SeparationError:
+        if not stand_in:
+            raise
+        fitted = crossval.fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
+        regularized = True
     low, high = limits
-    return BoundedMap(
+    held = BoundedMap(
         map=fitted, low=low, high=high, method=fitted.method, options=fitted.options,
         provenance=fitted.provenance,
     )  # fmt: skip
-
-
-def fit_folds(
-    fit: Callable[..., M],
-    training: Callable[[Pair], object],
-    pairs: Sequence[Pair],
-    options: Mapping[str, object],
-    name: str,
-) -> dict[Pair, M]:
-    """The map of every pair of folds, fitted on the trials that share neither."""
-    return {pair: quietly(fit, training(pair), options) for pair in tracked(pairs, name, len(pairs), "fits")}
-
-
-def fit_whole(
-    method: Callable[..., Map], source: ScoreSource, limits: tuple[float, float]
-) -> tuple[BoundedMap, str]:
-    """A method on all trials, and what was done where logistic regression finds no overlap."""
-    try:
-        return held_to(limits, fit_quietly(method, source, {})), ""
-    except SeparationError:
-        # another method that refuses is left out: its name must not stand for logistic regression
-        if method is not fit_logistic:
-            raise
-        fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
-        return held_to(limits, fitted), "the classes do not overlap: regularized (regularization=1)"
-
-
-def fit_bounded_folds(
-    method: Callable[..., Map], training: Mapping[Pair, ScoreSource], limits: tuple[float, float]
-) -> tuple[dict[Pair, BoundedMap], int]:
-    """A method on each pair of folds left out, and how often regularized logistic regression stood in.
-
-    It does where the classes of the trials that are left do not overlap.
-    """
-    maps, n_regularized = {}, 0
-    for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
-        try:
-            fitted = fit_quietly(method, trials, {})
-        # one fold without overlap must not cost a method its place:
-        # without a substitute its loss would be unknown
-        except SeparationError:
-            fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
-            n_regularized += 1
-        maps[pair] = held_to(limits, fitted)
-    return maps, n_regularized
+    return held, regularized

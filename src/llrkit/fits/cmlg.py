@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import overload
 
@@ -142,35 +142,40 @@ def choose_alpha(
     # below, which would cancel for scores far from 0
     low, high = moments.extremes
     center, scale = (low + high) / 2.0, (high - low) / 2.0
-    sums = wide.reduce(_block_sums_at(columns, center, scale)).sums
-    lines = _cmlg_lines_without(sums, sigmoid(LOG_ODDS))
-    errors = wide.reduce(_errors_at_alphas(columns, center, scale, lines, cost)).sums
-    return AlphaChoice(LOG_ODDS, *_costs_of_alphas(sums[0], errors, cost), cost, columns)
 
+    def scaled_and_blocks(chunk: Scores) -> Iterator[tuple[FloatArray, IntArray]]:
+        for i, scores in enumerate((chunk.target, chunk.nontarget)):
+            if columns:
+                one, two = (numbered(chunk, columns[side], i, _HashedSets()) for side in (0, -1))
+            else:
+                one = two = np.asarray(chunk.columns[POSITION][i] % SETS, dtype=np.int64)
+            # the block of a trial: the set of one side times SETS plus that of the other
+            yield (scores.astype(np.float64) - center) / scale, one * SETS + two
 
-def _blocks_of_groups(chunk: Scores, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
-    """The block of each trial: the set of one side times SETS plus that of the other."""
-    codes = []
-    for class_index in (0, 1):
-        if not columns:
-            one = two = np.asarray(chunk.columns[POSITION][class_index] % SETS, dtype=np.int64)
-        else:
-            one, two = (numbered(chunk, columns[i], class_index, _HashedSets()) for i in (0, -1))
-        codes.append(one * SETS + two)
-    return codes[0], codes[1]
-
-
-def _block_sums_at(columns: tuple[str, ...], center: float, scale: float) -> Callable[[Scores], BlockSums]:
-    def make(chunk: Scores) -> BlockSums:
+    def powers_in_blocks(chunk: Scores) -> BlockSums:
         sums = np.zeros((3, 2, SETS * SETS))
-        blocks = _blocks_of_groups(chunk, columns)
-        for i, (scores, block) in enumerate(zip((chunk.target, chunk.nontarget), blocks, strict=True)):
-            x = (scores.astype(np.float64) - center) / scale
+        for i, (x, block) in enumerate(scaled_and_blocks(chunk)):
             for power in range(3):
                 sums[power, i] = np.bincount(block, x**power, SETS * SETS)
         return BlockSums(sums)
 
-    return make
+    sums = wide.reduce(powers_in_blocks).sums
+    slopes, offsets = _cmlg_lines_without(sums, sigmoid(LOG_ODDS))
+
+    def errors_in_blocks(chunk: Scores) -> BlockSums:
+        errors = np.zeros((2, len(slopes), len(cost.points), SETS * SETS))
+        for i, (x, block) in enumerate(scaled_and_blocks(chunk)):
+            for k, (a, b) in enumerate(zip(slopes, offsets, strict=True)):
+                llr = a[block] * x + b[block]
+                for j, point in enumerate(cost.points):
+                    # ties at the threshold are accepted: a false alarm if they
+                    # are non-targets, no miss if they are targets
+                    wrong = llr < point.threshold if i == 0 else llr >= point.threshold
+                    errors[i, k, j] = np.bincount(block[wrong], minlength=SETS * SETS)
+        return BlockSums(errors)
+
+    costs = _costs_of_alphas(sums[0], wide.reduce(errors_in_blocks).sums, cost)
+    return AlphaChoice(LOG_ODDS, *costs, cost, columns)
 
 
 def _cmlg_lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -202,29 +207,6 @@ def _cmlg_lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArra
         )
     a = (mean[0] - mean[1]) / np.where(used, v, 1.0)
     return a, -a * (mean[0] + mean[1]) / 2.0
-
-
-def _errors_at_alphas(
-    columns: tuple[str, ...], center: float, scale: float, lines: tuple[FloatArray, FloatArray], cost: Preset
-) -> Callable[[Scores], BlockSums]:
-    """Errors of each class in each block, at each weight and operating point."""
-
-    def make(chunk: Scores) -> BlockSums:
-        slopes, offsets = lines
-        errors = np.zeros((2, len(slopes), len(cost.points), SETS * SETS))
-        blocks = _blocks_of_groups(chunk, columns)
-        for i, (scores, block) in enumerate(zip((chunk.target, chunk.nontarget), blocks, strict=True)):
-            x = (scores.astype(np.float64) - center) / scale
-            for k, (a, b) in enumerate(zip(slopes, offsets, strict=True)):
-                llr = a[block] * x + b[block]
-                for j, point in enumerate(cost.points):
-                    # ties at the threshold are accepted: a false alarm if they
-                    # are non-targets, no miss if they are targets
-                    wrong = llr < point.threshold if i == 0 else llr >= point.threshold
-                    errors[i, k, j] = np.bincount(block[wrong], minlength=SETS * SETS)
-        return BlockSums(errors)
-
-    return make
 
 
 def _costs_of_alphas(
@@ -355,16 +337,23 @@ def line_costs(
         return None
     # in units of the line itself, where the numbers are of the size of LLRs
     llrs = tuple((a * one.points + b, one.weights / one.total) for one in (target, nontarget))
-    best = newton(
-        lambda x: _line_objective(x, llrs), np.array([1.0, 0.0]), tolerance=1e-9, max_evaluations=100
-    )
+    own = np.array([1.0, 0.0])
+    best = newton(lambda x: _line_objective(x, llrs), own, tolerance=1e-9, max_evaluations=100)
     if not best.converged:
         return None
-    lines = (np.array([1.0, 0.0]), best.x)
+    lines = (own, best.x)
     bits = [_line_objective(line, llrs)[0] / (2.0 * math.log(2.0)) for line in lines]
     if cost is None:
         return PredictedCost(bits[0], bits[1])
-    dcfs = [_line_dcf(line, llrs, cost) for line in lines]
+    (targets, of_target), (nontargets, of_nontarget) = llrs
+    dcfs = []
+    for line in lines:
+        target_llr, nontarget_llr = line[0] * targets + line[1], line[0] * nontargets + line[1]
+        costs = []
+        for point in cost.points:
+            p_miss = float(of_target[target_llr < point.threshold].sum())
+            costs.append(point.cost(p_miss, float(of_nontarget[nontarget_llr >= point.threshold].sum())))
+        dcfs.append(float(np.mean(costs)))
     return PredictedCost(bits[0], bits[1], cost.name, dcfs[0], dcfs[1])
 
 
@@ -389,19 +378,6 @@ def _line_objective(line: FloatArray, llrs: Llrs) -> tuple[float, FloatArray, Fl
         curved = terms * (weights * wrong * (1.0 - wrong))
         hessian += np.array([[(curved[i] * terms[j]).sum() for j in (0, 1)] for i in (0, 1)])
     return value, gradient, hessian
-
-
-def _line_dcf(line: FloatArray, llrs: Llrs, cost: Preset) -> float:
-    (target, of_target), (nontarget, of_nontarget) = llrs
-    costs = []
-    for point in cost.points:
-        p_miss = float(of_target[line[0] * target + line[1] < point.threshold].sum())
-        p_fa = float(of_nontarget[line[0] * nontarget + line[1] >= point.threshold].sum())
-        costs.append(point.cost(p_miss, p_fa))
-    return float(np.mean(costs))
-
-
-AUTO = "auto"
 
 
 @overload
@@ -470,7 +446,7 @@ def fit_cmlg(
         Columns of numbers that say under which conditions a trial was made, such as ``("enroll_seconds",
         "test_seconds")``. The means and log-variances of the classes are then quadratics of the conditions,
         and every trial is calibrated by the closed form at its own: one map for all durations. Two passes.
-        See :meth:`ConditionedMap.at` for the line of one set of conditions.
+        See :meth:`llrkit.maps.ConditionedMap.at` for the line of one set of conditions.
     basis
         What the quadratics are of: the 'log' of the conditions (the default), their 'inverse', or 'linear',
         the conditions themselves.
@@ -503,7 +479,7 @@ def fit_cmlg(
     cost = None if point is None else cost_of(point)
     chosen: dict[str, Json] = {}
     if isinstance(alpha, str):
-        if alpha != AUTO or cost is None:
+        if alpha != "auto" or cost is None:
             raise InputError(
                 f'alpha must be between 0 and 1, or "auto" with an operating point (point=...); got {alpha!r}'
             )
@@ -566,21 +542,16 @@ def _cmlg_standard_errors(moments: Moments, alpha: float, a: float, v: float) ->
     middle = (float(moments.target.mean[0]) + float(moments.nontarget.mean[0])) / 2.0
     var_a = var_b = 0.0
     for class_moments, sign, weight in ((moments.target, 1.0, alpha), (moments.nontarget, -1.0, 1.0 - alpha)):
-        covariance = _moment_covariance(class_moments)
+        variance, n = float(class_moments.variance[0]), class_moments.n
+        third, fourth = float(class_moments.m3[0] / n), float(class_moments.m4[0] / n)
+        # the asymptotic covariance of mean and 1/N variance for any distribution; no normality is assumed
+        covariance = np.array([[variance, third], [third, fourth - variance**2]]) / n
         grad_a = np.array([sign / v, -weight * a / v])
         # b = -a * middle: both factors move with a mean, only the slope with a variance
         grad_b = -middle * grad_a - np.array([a / 2.0, 0.0])
         var_a += float(grad_a @ covariance @ grad_a)
         var_b += float(grad_b @ covariance @ grad_b)
     return math.sqrt(max(var_a, 0.0)), math.sqrt(max(var_b, 0.0))
-
-
-def _moment_covariance(moments: ClassMoments) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Covariance matrix of the sample mean and the sample variance of a class."""
-    variance = float(moments.variance[0])
-    third, fourth = float(moments.m3[0] / moments.n), float(moments.m4[0] / moments.n)
-    # the asymptotic covariance of mean and 1/N variance for any distribution; no normality is assumed
-    return np.array([[variance, third], [third, fourth - variance**2]]) / moments.n
 
 
 def warn_of_shape(

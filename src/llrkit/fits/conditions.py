@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,50 +12,15 @@ from llrkit.base.process import cached_property, warn_caller
 from llrkit.base.text import Json
 from llrkit.core.groups import decoded, positions_by_code
 from llrkit.core.numerics import newton
-from llrkit.core.summaries import ClassMoments, Grouped, Moments, SummaryBase, both
-from llrkit.errors import (
-    ConstantScoreError,
-    InputError,
-    ReversedScoresWarning,
-    SystemCountError,
-    TooFewTrialsError,
-)
+from llrkit.core.summaries import ClassMoments, Grouped, Moments, both
+from llrkit.errors import ConstantScoreError, InputError, ReversedScoresWarning, TooFewTrialsError
 from llrkit.fits.training_checks import check_moments, provenance
-from llrkit.maps.composite import ConditionedMap, ConditionTerms, Powers, condition_values, quadratic_powers
+from llrkit.maps.composite import ConditionedMap, ConditionTerms, condition_values, quadratic_powers
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.gaussian import cllr_from_sigma
 
 _CELLS = 1024
 """About as many cells are made of the range of the conditions, whatever their number."""
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionRange(SummaryBase):
-    """Smallest and largest value of each condition."""
-
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def at(cls, names: Sequence[str], basis: str) -> Callable[[Scores], ConditionRange]:
-        """A summarizer."""
-
-        def of(chunk: Scores) -> ConditionRange:
-            values = np.concatenate(
-                [condition_values(_decoded_conditions(chunk, names, k), names, basis) for k in (0, 1)]
-            )
-            # a chunk may have no trials, and the minimum of nothing is an error: an infinite row is neutral
-            empty = np.full((1, len(names)), np.inf)
-            return cls(np.vstack([values, empty]).min(axis=0), np.vstack([values, -empty]).max(axis=0))
-
-        return of
-
-    def __add__(self, other: ConditionRange) -> ConditionRange:
-        return ConditionRange(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-    def __mul__(self, weight: float) -> ConditionRange:
-        # how often a trial counts does not move the range of its conditions
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +39,20 @@ class ClassCells:
     def of(cls, cells: Sequence[ClassMoments]) -> ClassCells:
         """From moments of the score (first) and of the conditions."""
         used = [cell for cell in cells if cell.n > 0]
-        return cls(
-            np.array([cell.n for cell in used], dtype=np.float64),
-            np.array([cell.mean[0] for cell in used]),
-            np.array([cell.m2[0, 0] for cell in used]),
-            np.array([cell.m3[0] for cell in used]),
-            np.array([cell.m4[0] for cell in used]),
-            np.array([cell.mean[1:] for cell in used]),
-        )
+        rows = [(cell.n, cell.mean[0], cell.m2[0, 0], cell.m3[0], cell.m4[0]) for cell in used]
+        n, mean, m2, m3, m4 = np.ascontiguousarray(np.array(rows, dtype=np.float64).reshape(-1, 5).T)
+        return cls(n, mean, m2, m3, m4, np.array([cell.mean[1:] for cell in used]))
+
+    def about(
+        self, off: FloatArray, sd: FloatArray | float = 1.0
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Sums of squares, cubes and fourth powers in each cell, about what is ``off`` below its mean.
+
+        Scores are divided by ``sd`` first. By the binomial expansion.
+        """
+        n, m2, m3, m4 = self.n, self.m2 / sd**2, self.m3 / sd**3, self.m4 / sd**4
+        fourth = m4 + 4.0 * off * m3 + 6.0 * off**2 * m2 + n * off**4
+        return m2 + n * off**2, m3 + 3.0 * off * m2 + n * off**3, fourth
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +104,13 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
     recordings were cut to a few durations, nothing is lost.
     """
     trials = source.with_columns(*names)
-    moments, ranges = trials.reduce(both(Moments.of, ConditionRange.at(names, basis))).summaries
+
+    def moments_of_conditions(chunk: Scores) -> ClassMoments:
+        by_class = [_decoded_conditions(chunk, names, k) for k in (0, 1)]
+        return ClassMoments.of(np.vstack([condition_values(columns, names, basis) for columns in by_class]))
+
+    moments, ranges = trials.reduce(both(Moments.of, moments_of_conditions)).summaries
     check_moments(source, moments)
-    if len(moments.target.mean) != 1:
-        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")
     for name, low, high in zip(names, ranges.low, ranges.high, strict=True):
         if not low < high:
             raise InputError(f"column {name!r} has the same value in all trials, so it cannot be a condition")
@@ -173,12 +147,6 @@ class SmoothMoments:
     log_variance: FloatArray
     covariance: FloatArray
 
-    @property
-    def standard_errors(self) -> tuple[FloatArray, FloatArray]:
-        """Of the coefficients of the mean, and of the log-variance."""
-        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return errors[: len(self.mean)], errors[len(self.mean) :]
-
 
 def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMap:
     """The map, from training trials in cells of their conditions."""
@@ -188,7 +156,26 @@ def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMa
         for name, one in (("target", cells.target), ("nontarget", cells.nontarget))
     }
     target, nontarget = fits["target"], fits["nontarget"]
-    fitted = ConditionedMap(
+    # looked at where targets are, not over the whole range: conditions there need not occur together
+    design = terms.at(cells.target.units)
+    gap = design @ (target.mean - nontarget.mean)
+    if (gap <= 0.0).any():
+        warn_caller(
+            f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
+            "than non-targets: the slope is negative there",
+            ReversedScoresWarning,
+        )
+    v_e, v_d = np.exp(design @ target.log_variance), np.exp(design @ nontarget.log_variance)
+    sigma = gap / np.sqrt(alpha * v_e + (1.0 - alpha) * v_d)
+    n_cells = len(cells.cells.groups)
+    details: dict[str, Json] = {"terms": terms.names, "ranges": terms.ranges, "cells": n_cells}
+    for name, fit in fits.items():
+        errors, n_terms = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0)).tolist(), len(fit.mean)
+        details |= {f"se_mean_{name}": errors[:n_terms], f"se_log_variance_{name}": errors[n_terms:]}
+    # What Gaussian classes with these moments would have. Gaussian LLRs exist for sigma >= 0 only; cells with
+    # reversed means count as useless (1 bit).
+    details["cllr"] = float(np.average(cllr_from_sigma(np.maximum(sigma, 0.0)), weights=cells.target.n))
+    return ConditionedMap(
         columns=list(terms.columns),
         basis=terms.basis,
         low=terms.low,
@@ -203,18 +190,9 @@ def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMa
         covariance_nontarget=nontarget.covariance,
         method="cmlg",
         options={"alpha": alpha, "conditions": list(terms.columns), "basis": terms.basis},
-        details=_details_of_fit(cells, terms, fits, alpha),
+        details=details,
         provenance=provenance(cells.moments),
     )
-    # checked where targets are, not over the whole range: conditions there need not occur together
-    gap = terms.at(cells.target.units) @ (fits["target"].mean - fits["nontarget"].mean)
-    if (gap <= 0.0).any():
-        warn_caller(
-            f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
-            "than non-targets: the slope is negative there",
-            ReversedScoresWarning,
-        )
-    return fitted
 
 
 def smooth_moments(cells: ClassCells, design: FloatArray, name: str = "target") -> SmoothMoments:
@@ -229,18 +207,18 @@ def smooth_moments(cells: ClassCells, design: FloatArray, name: str = "target") 
     beta: FloatArray = np.linalg.solve(gram, design.T @ (n * cells.mean)).astype(np.float64)
     # a smooth mean does not go through the mean of each cell; what it misses belongs to the variance
     off = cells.mean - design @ beta
-    squares = cells.m2 + n * off**2  # sum of squared residuals of each cell
-    if squares.sum() == 0.0:
+    second, third, fourth = cells.about(off)
+    if second.sum() == 0.0:
         raise ConstantScoreError(
             f"the {name} scores do not vary around their mean: the slope would be infinite"
         )
     # the search is for the log-ratio to the pooled variance: 0 is the fit with a constant term only, and a
     # start from which exp() does not overflow
-    total, level = n.sum(), np.log(squares.sum() / n.sum())
+    total, level = n.sum(), np.log(second.sum() / n.sum())
 
     def cost(gamma: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         log_ratio = design @ gamma
-        ratio = squares * np.exp(-level - log_ratio)
+        ratio = second * np.exp(-level - log_ratio)
         gradient = design.T @ (n - ratio)
         hessian = design.T @ (ratio[:, None] * design)
         # divided by the number of trials, so the tolerance is for the mean, whatever the size of the set
@@ -254,18 +232,8 @@ def smooth_moments(cells: ClassCells, design: FloatArray, name: str = "target") 
         )
     gamma = minimum.x.copy()
     gamma[0] += level
-    return SmoothMoments(beta, gamma, _sandwich_of_moments(cells, design, off, np.exp(design @ gamma)))
-
-
-def _sandwich_of_moments(
-    cells: ClassCells, design: FloatArray, off: FloatArray, variance: FloatArray
-) -> FloatArray:
-    """Covariance of both sets of coefficients, from the third and fourth moments of the residuals."""
-    n, m2, m3, m4 = cells.n, cells.m2, cells.m3, cells.m4
-    first, second = n * off, m2 + n * off**2
-    # moments about the smooth mean, from those about the mean of the cell (binomial expansion)
-    third = m3 + 3.0 * off * m2 + n * off**3
-    fourth = m4 + 4.0 * off * m3 + 6.0 * off**2 * m2 + n * off**4
+    # the covariance, from the third and fourth moments of the residuals
+    first, variance = n * off, np.exp(design @ gamma)
 
     def outer(weights: FloatArray) -> FloatArray:
         return np.asarray(design.T @ (weights[:, None] * design))
@@ -280,7 +248,7 @@ def _sandwich_of_moments(
         [[outer(second), crossed], [crossed, outer(fourth / variance**2 - 2.0 * second / variance + n)]]
     )
     inverse = np.linalg.inv(slope)
-    return np.asarray(inverse @ spread @ inverse.T)
+    return SmoothMoments(beta, gamma, np.asarray(inverse @ spread @ inverse.T))
 
 
 def _usable_terms(cells: ConditionCells) -> ConditionTerms:
@@ -306,8 +274,7 @@ def _usable_terms(cells: ConditionCells) -> ConditionTerms:
             raise TooFewTrialsError(
                 f"{one.n.sum():.0f} {name} trials; {len(kept)} terms of the conditions need {2 * len(kept)}"
             )
-    powers_kept: Powers = tuple(terms.powers[i] for i in kept)
-    return ConditionTerms(terms.columns, terms.basis, terms.low, terms.high, powers_kept)
+    return replace(terms, powers=tuple(terms.powers[i] for i in kept))
 
 
 def _independent_terms(column: FloatArray, others: FloatArray) -> bool:
@@ -317,29 +284,6 @@ def _independent_terms(column: FloatArray, others: FloatArray) -> bool:
     return float(np.linalg.norm(rest)) > _INDEPENDENT * float(np.linalg.norm(column))
 
 
-def _details_of_fit(
-    cells: ConditionCells, terms: ConditionTerms, fits: dict[str, SmoothMoments], alpha: float
-) -> dict[str, Json]:
-    """The coefficients' errors, and the Cllr that Gaussian classes with these moments would have."""
-    errors = {
-        f"se_{what}_{name}": error.tolist()
-        for name, fit in fits.items()
-        for what, error in zip(("mean", "log_variance"), fit.standard_errors, strict=True)
-    }
-    design = terms.at(cells.target.units)
-    gap = design @ (fits["target"].mean - fits["nontarget"].mean)
-    v_e, v_d = (np.exp(design @ fits[name].log_variance) for name in ("target", "nontarget"))
-    sigma = gap / np.sqrt(alpha * v_e + (1.0 - alpha) * v_d)
-    return {
-        "terms": terms.names,
-        "ranges": terms.ranges,
-        "cells": len(cells.cells.groups),
-        **errors,
-        # Gaussian LLRs exist for sigma >= 0 only; cells with reversed means count as useless (1 bit)
-        "cllr": float(np.average(cllr_from_sigma(np.maximum(sigma, 0.0)), weights=cells.target.n)),
-    }
-
-
 def residual_moments(cells: ConditionCells, fitted: ConditionedMap) -> Moments:
     """Moments of (score - its smooth mean) / smooth spread: what the shape of the scores is judged by."""
     terms = fitted.terms
@@ -347,30 +291,14 @@ def residual_moments(cells: ConditionCells, fitted: ConditionedMap) -> Moments:
     residuals = []
     for name, one in (("target", cells.target), ("nontarget", cells.nontarget)):
         design = terms.at(one.units)
-        v_e, v_d = (
-            np.exp(design @ each) for each in (fitted.log_variance_target, fitted.log_variance_nontarget)
-        )
+        v_e, v_d = np.exp(design @ fitted.log_variance_target), np.exp(design @ fitted.log_variance_nontarget)
         sd = np.sqrt(fitted.alpha * v_e + (1.0 - fitted.alpha) * v_d)
         # both classes are divided by the common spread of the map, so that unequal variances remain visible
         off = (one.mean - design @ means[name]) / sd
-        residuals.append(_merged_cells(one, off, sd))
-    return Moments(residuals[0], residuals[1])
-
-
-def _merged_cells(cells: ClassCells, off: FloatArray, sd: FloatArray) -> ClassMoments:
-    """Cells whose scores were divided by ``sd`` and moved so that their means are ``off``, as one class."""
-    total = cells.n.sum()
-    mean = float(cells.n @ off) / total
-    m2, m3, m4 = cells.m2 / sd**2, cells.m3 / sd**3, cells.m4 / sd**4
-    d = off - mean
-    second, third, fourth = (
-        m2 + cells.n * d**2,
-        m3 + 3.0 * d * m2 + cells.n * d**3,
-        m4 + 4.0 * d * m3 + 6.0 * d**2 * m2 + cells.n * d**4,
-    )
-    one = np.ones(1)
-    return ClassMoments(
-        n=float(total), mean=mean * one, m2=second.sum() * one[:, None], m3=third.sum() * one,
+        total, unit = one.n.sum(), np.ones(1)
+        mean = float(one.n @ off) / total
+        second, third, fourth = (powers.sum() * unit for powers in one.about(off - mean, sd))
         # extremes of residuals are not known from cells; the shape is judged by moments alone
-        m4=fourth.sum() * one, low=-np.inf * one, high=np.inf * one,
-    )  # fmt: skip
+        low, high = -np.inf * unit, np.inf * unit
+        residuals.append(ClassMoments(float(total), mean * unit, second[:, None], third, fourth, low, high))
+    return Moments(residuals[0], residuals[1])

@@ -17,10 +17,8 @@ from llrkit.errors import InputError
 from llrkit.fits.ratio import DensityRatioMap, RatioMap, fit_ratio, maximize
 from llrkit.fits.saturating import saturate
 from llrkit.fits.training_checks import (
-    TrainingPoints,
     WeightedPoints,
     provenance,
-    require_spread,
     spread_of,
     training_moments,
     training_points,
@@ -84,31 +82,19 @@ def fit_kde(
     np.True_
     """
     source = as_source(source, labels)
-    if isinstance(bandwidth, str):
-        if bandwidth != "silverman":
-            raise InputError(f"bandwidth must be 'silverman' or a number above 0, got {bandwidth!r}")
-    elif not (isinstance(bandwidth, (int, float)) and 0.0 < bandwidth < np.inf):
+    by_number = isinstance(bandwidth, (int, float)) and 0.0 < bandwidth < np.inf
+    if not (by_number or bandwidth == "silverman"):
         raise InputError(f"bandwidth must be 'silverman' or a number above 0, got {bandwidth!r}")
     monotone = yes_or_no(monotone, "monotone")
-    moments = training_moments(source, at_least=2)
-    require_spread(moments)
+    moments = training_moments(source, at_least=2, spread=True)
     grid = source.reduce(DensityGrid.at(*moments.extremes))
-    return kde_from_grid(grid, moments, bandwidth, monotone).with_reading(source.roles)
-
-
-def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, monotone: bool) -> KnotMap:
-    """The fit, from the counts on the density grid."""
     classes = ((grid.target, moments.target), (grid.nontarget, moments.nontarget))
     # divided before subtracting: the range itself may overflow
     width = grid.high / grid.cells - grid.low / grid.cells
-    wide = (
-        # one bandwidth for both classes, the geometric mean of theirs: ties and
-        # edges cancel in the ratio only if both are smeared alike
-        math.sqrt(math.prod(_silverman_width(cells, of_class, grid) for cells, of_class in classes))
-        if isinstance(bandwidth, str)
-        else float(bandwidth)
-    )
-    h = max(wide / width, _SMALLEST_IN_CELLS)
+    # one bandwidth for both classes, the geometric mean of theirs: ties and
+    # edges cancel in the ratio only if both are smeared alike
+    wide = math.sqrt(math.prod(_silverman_width(cells, of_class, grid) for cells, of_class in classes))
+    h = max((wide if isinstance(bandwidth, str) else float(bandwidth)) / width, _SMALLEST_IN_CELLS)
     target, nontarget = (_kernel_density(cells, float(of_class.n), h) for cells, of_class in classes)
     # the constant keeps the logarithm finite; where neither class has trials the ratio is 0 to 0, an LLR of 0
     ratio = np.log(target + _NOTHING) - np.log(nontarget + _NOTHING)
@@ -116,21 +102,22 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
     if monotone:
         # which way is right follows from the means, not from the caller: reversed scores have a falling map
         up = bool(moments.target.mean[0] >= moments.nontarget.mean[0])
-        level = _pooled_log_ratio(target, nontarget, up)
+        # pooled where the ratio goes the wrong way
+        masses = target + 0.5 * _NOTHING, nontarget + 0.5 * _NOTHING
+        starts = pooled_starts(*(masses if up else masses[::-1]))
+        level_target, level_nontarget = (np.log(np.add.reduceat(mass, starts)) for mass in masses)
+        lengths = np.diff(np.append(starts, len(target)))
+        level = np.repeat(level_target - level_nontarget, lengths)
         # rounding must not leave a step the wrong way: the map would have no inverse
         level = np.maximum.accumulate(level) if up else np.minimum.accumulate(level)
         # compared after saturation, where the LLRs are as they will be returned
         change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
         ratio = level
     score, llr_at, error = thin_knots(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=CLOSE)
-    details: dict[str, Json] = {
-        "bandwidth": h * width,
-        "isotonic_change": change,
-        "thinning_error": error,
-    }
+    details = {"bandwidth": h * width, "isotonic_change": change, "thinning_error": error}
     return KnotMap(
         score=score, llr_at=llr_at, method="kde", options={"bandwidth": bandwidth, "monotone": monotone},
-        details=details, provenance=provenance(moments),
+        details=details, provenance=provenance(moments), reading=reading_of(source.roles),
     )  # fmt: skip
 
 
@@ -164,15 +151,6 @@ def _convolved_kernels(values: FloatArray, kernel: FloatArray) -> FloatArray:
     # overlap-add: what a piece spreads beyond its end belongs to the next one
     out[1:, : len(kernel) - 1] += mixed[:-1, step:]
     return out.ravel()
-
-
-def _pooled_log_ratio(target: FloatArray, nontarget: FloatArray, up: bool) -> FloatArray:
-    """The log-ratio of the masses of both classes, pooled where the ratio goes the wrong way."""
-    target, nontarget = target + 0.5 * _NOTHING, nontarget + 0.5 * _NOTHING
-    starts = pooled_starts(target, nontarget) if up else pooled_starts(nontarget, target)
-    level_target, level_nontarget = (np.log(np.add.reduceat(mass, starts)) for mass in (target, nontarget))
-    lengths = np.diff(np.append(starts, len(target)))
-    return np.asarray(np.repeat(level_target - level_nontarget, lengths))
 
 
 def _one_misleading(ratio: FloatArray, moments: Moments) -> FloatArray:
@@ -277,8 +255,7 @@ def fit_gaussian(source: AnyTrials, labels: Labels | None = None, *, monotone: b
     from scipy.special import ndtr
 
     monotone = yes_or_no(monotone, "monotone")
-    moments = training_moments(source, at_least=2)
-    require_spread(moments)
+    moments = training_moments(source, at_least=2, spread=True)
     (m_e, s_e), (m_d, s_d) = spread_of(moments.target), spread_of(moments.nontarget)
     raw = QuadraticMap(mean_target=m_e, sd_target=s_e, mean_nontarget=m_d, sd_nontarget=s_d)
     square = raw.coefficients[0]
@@ -442,17 +419,12 @@ def fit_student_t(
     """
     source = as_source(source, labels)
     monotone = yes_or_no(monotone, "monotone")
-    moments = training_moments(source, at_least=3)
-    require_spread(moments)
-    return student_from_training(training_points(source, moments), monotone).with_reading(source.roles)
+    training = training_points(source, training_moments(source, at_least=3, spread=True))
+    fitted = fit_ratio(StudentRatioMap, student_of_class, training, monotone, "student_t")
+    return fitted.with_reading(source.roles)
 
 
-def student_from_training(training: TrainingPoints, monotone: bool) -> StudentRatioMap:
-    """The fit, from points that stand for the scores."""
-    return fit_ratio(StudentRatioMap, _fit_student_class, training, monotone, "student_t")
-
-
-def _fit_student_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
+def student_of_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """Degrees of freedom, location and scale of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     gaussian = -0.5 * float(np.log(2.0 * np.pi)) - 0.5 - float(np.log(sd))

@@ -78,9 +78,8 @@ class Folds:
     def place_of(self) -> dict[Hashable, int]:
         """Where each group comes out when they are shuffled; its fold is that modulo ``n``."""
         values = self.values or ()
-        order = (
-            range(len(values)) if self.named else np.random.default_rng(self.seed).permutation(len(values))
-        )
+        n = len(values)
+        order = range(n) if self.named else np.random.default_rng(self.seed).permutation(n)
         return {values[i]: place for place, i in enumerate(order)}
 
     @property
@@ -96,14 +95,14 @@ class Folds:
         # held trials were coded once and carry the answer; other chunks compute it from their columns
         if self.name in chunk.columns:
             return chunk.columns[self.name]
-        target, nontarget = (self._of_class(chunk, class_index) for class_index in (0, 1))
-        return target, nontarget
-
-    def _of_class(self, chunk: Scores, class_index: int) -> IntArray:
-        if self.values is None or class_index in self.one_group:
+        target, nontarget = (
             # a class of one group cannot be dealt by group: all of it would be in one fold
-            return deal_folds(chunk.columns[POSITION][class_index], self.n, self.seed)
-        return self._pairs_of([numbered(chunk, name, class_index, self.place_of) for name in self.columns])
+            deal_folds(chunk.columns[POSITION][i], self.n, self.seed)
+            if self.values is None or i in self.one_group
+            else self._pairs_of([numbered(chunk, name, i, self.place_of) for name in self.columns])
+            for i in (0, 1)
+        )
+        return target, nontarget
 
     def of_rows(self, chunk: ClassVectors) -> IntArray:
         """The same for trials of several classes, one number for each trial."""
@@ -150,13 +149,9 @@ def make_folds(
     of_several = [
         value for value, trials in values.counts.items() if any(trials[i] for i in (0, 1) if several[i])
     ]
-    dealt = folds_of_values(
-        columns,
-        of_several if one_group else values.counts,
-        folds,
-        seed,
-        leave_one_out=leave_one_out or bool(one_group),
-    )
+    groups_dealt = of_several if one_group else values.counts
+    left_out = leave_one_out or bool(one_group)
+    dealt = folds_of_values(columns, groups_dealt, folds, seed, leave_one_out=left_out)
     return replace(dealt, one_group=one_group)
 
 
@@ -226,13 +221,13 @@ def apart_from(code: IntArray, n: int, pair: Pair) -> BoolArray:
 def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
     """All trials, each with the LLR of the map that has not seen its groups."""
     needed = (name for fitted in maps.values() for name in fitted.needs)
-    change = partial(_crossed_chunk, folds=folds, maps=maps)
+    change = partial(_crossed_chunk, folds=folds, maps=maps)  # no closure: a result that holds it is pickled
     return DerivedSource(source, change, tuple(dict.fromkeys((*folds.carried, *needed))))
 
 
 def _crossed_chunk(chunk: Scores, folds: Folds, maps: Mapping[Pair, Map]) -> Scores:
-    llrs = crossed_llrs(chunk, folds, [maps])
-    return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
+    target, nontarget = crossed_llrs(chunk, folds, [maps])
+    return Scores.part(target[:, 0], nontarget[:, 0], chunk.columns, chunk.categories)
 
 
 def crossed_llrs(
@@ -291,9 +286,8 @@ class CodedTrials(SummaryBase):
 
         one, two = self.scores, other.scores
         columns = {name: joined(codes, two.columns[name]) for name, codes in one.columns.items()}
-        return CodedTrials(
-            Scores.part(*joined((one.target, one.nontarget), (two.target, two.nontarget)), columns)
-        )
+        target, nontarget = joined((one.target, one.nontarget), (two.target, two.nontarget))
+        return CodedTrials(Scores.part(target, nontarget, columns))
 
     def __mul__(self, weight: float) -> CodedTrials:
         raise TypeError("trials that are held have no weight")
@@ -331,12 +325,9 @@ def condensed(target: Array, nontarget: Array) -> ScoreSource:
     (target, times), (nontarget, more) = points
     if len(times) == len(more) == 0:
         return Scores.part(target, nontarget)
-    columns = {_TIMES: (_times_or_ones(times, len(target)), _times_or_ones(more, len(nontarget)))}
+    once_if_untouched = [count if len(count) else np.ones(len(values)) for values, count in points]
+    columns = {_TIMES: (once_if_untouched[0], once_if_untouched[1])}
     return weigh(Scores.part(target, nontarget, columns), _TIMES)
-
-
-def _times_or_ones(times: FloatArray, n: int) -> FloatArray:
-    return times if len(times) else np.ones(n)
 
 
 def _points_of_class(values: Array) -> tuple[Array, FloatArray]:
@@ -360,10 +351,8 @@ def _points_of_class(values: Array) -> tuple[Array, FloatArray]:
     single = np.concatenate([ascending[:end], inner[len(points) // 2 * size :], ascending[-end:]])
     # each group of `size` trials becomes two points that count size / 2 each, which keeps count, mean and
     # variance; what does not fill a group stays as it is
-    return (
-        np.concatenate([points, single]),
-        np.concatenate([np.full(len(points), 0.5 * size), np.ones(len(single))]),
-    )
+    times = np.concatenate([np.full(len(points), 0.5 * size), np.ones(len(single))])
+    return np.concatenate([points, single]), times
 
 
 M = TypeVar("M", bound=SavedMap)
@@ -451,10 +440,9 @@ def named_fits(methods: Methods[M], known: Mapping[str, Fit[M]]) -> dict[str, Fi
     >>> list(named_fits(["logistic", fit_cmlg], METHODS))
     ['logistic', 'cmlg']
     """
-    if callable(methods):
-        raise InputError(f"methods are names or a list of names and functions, got {methods!r}")
     typed = methods.split(",") if isinstance(methods, str) else methods
-    if not isinstance(typed, Iterable) or not all(isinstance(one, str) or callable(one) for one in typed):
+    several = isinstance(typed, Iterable) and not callable(typed)
+    if not (several and all(isinstance(one, str) or callable(one) for one in typed)):
         raise InputError(f"methods are names or a list of names and functions, got {methods!r}")
     asked = [one for one in typed if callable(one) or one.strip()]
     if not asked:
@@ -489,11 +477,6 @@ class Compared(Result, Generic[E, M]):
     @abstractmethod
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
-
-    @property
-    @abstractmethod
-    def sentence(self) -> str:
-        """The comparison in plain words."""
 
     @property
     def best(self) -> str:

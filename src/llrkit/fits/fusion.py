@@ -11,26 +11,23 @@ from typing import ClassVar
 import numpy as np
 
 from llrkit.base.arguments import FloatArray, class_weight, names_of, one_of, yes_or_no
-from llrkit.base.text import Json, counted
+from llrkit.base.text import counted
 from llrkit.core.groups import ValueCounts, positions_by_value, trials_with_value
 from llrkit.core.losses import LossSums
 from llrkit.core.numerics import probability
 from llrkit.core.summaries import Moments, both
-from llrkit.errors import (
-    InputError,
-    LlrkitError,
-    SystemCountError,
-    UnknownNameError,
-)
+from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
 from llrkit.fits.logistic import Shrinkage, fit_linear
 from llrkit.fits.training_checks import check_moments, provenance
 from llrkit.maps.composite import LinearMap, quality
 from llrkit.maps.map import Columns, Map, MapOfMaps, reading_of
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
+from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source, chosen_systems
 from llrkit.scores.source import unnamed_systems
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
+Fused = tuple[FloatArray, float, dict[str, object], Moments]
+"""Weights, offset, what is worth knowing of the fit, and the moments of its trials."""
 METHODS = ("logistic", "gaussian", "precalibrated")
 MISSING = ("error", "drop", "subset")
 
@@ -74,7 +71,7 @@ def fit_fusion(
     regularization
         Weight of copies of the trials that say nothing and pull LLRs towards 0.
     quality_columns, features, scaled
-        Side information by column name (logistic only), see :func:`fit_quality`.
+        Side information by column name (logistic only), see :func:`llrkit.fits.fit_quality`.
     missing
         What to do with trials that lack the score of some system: ``error``; ``drop`` them from the
         training, refuse them later; ``subset``: train on complete trials, and give an incomplete trial the
@@ -117,19 +114,13 @@ def fit_fusion(
         raise InputError(f"quality measures need method='logistic', not {method!r}")
     if side_information.columns and missing == "subset":
         raise InputError("missing='subset' and quality measures cannot be combined")
-    options: dict[str, Json] = {
-        "prior": prior,
-        "alpha": alpha,
-        "robust": robust,
-        "regularization": regularization,
-    }
+    options = {"prior": prior, "alpha": alpha, "robust": robust, "regularization": regularization}
 
-    def fit(trials: ScoreSource) -> tuple[FloatArray, float, dict[str, object], Moments]:
+    def fit(trials: ScoreSource) -> Fused:
         if method == "logistic":
-            linear = fit_linear(
-                side_information.source(trials), prior=prior, shrinkage=Shrinkage(robust, regularization)
-            )
-            return linear.slopes, linear.offset, {**linear.settled.details()}, linear.moments
+            wide, shrinkage = side_information.source(trials), Shrinkage(robust, regularization)
+            linear = fit_linear(wide, prior=prior, shrinkage=shrinkage)
+            return linear.slopes, linear.offset, {**linear.details}, linear.moments
         return (_gaussian_fusion if method == "gaussian" else _precalibrated_systems)(trials, alpha)
 
     weights, offset, details, moments = fit(source)
@@ -156,49 +147,38 @@ def fit_fusion(
     for size in range(1, k):
         for chosen in combinations(range(k), size):
             some = tuple(names[i] for i in chosen)
-            slopes, b, _, _ = fit(DerivedSource(source, partial(_choose_systems, chosen=chosen), score=some))
+            slopes, b, _, _ = fit(DerivedSource(source, partial(chosen_systems, places=chosen), score=some))
             subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
     return replace(fitted, subsets=subsets)
 
 
-def _gaussian_fusion(
-    source: ScoreSource, alpha: float
-) -> tuple[FloatArray, float, dict[str, object], Moments]:
+def _gaussian_fusion(source: ScoreSource, alpha: float) -> Fused:
     moments = source.reduce(Moments.of)
-    check_moments(source, moments)
+    check_moments(source, moments, several=True)
     target, nontarget = moments.target, moments.nontarget
     fusion = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
-    details: dict[str, object] = {
-        "correlation_target": _correlation_of_systems(target.covariance),
-        "passes": 1,
-    }
-    details["correlation_nontarget"] = _correlation_of_systems(nontarget.covariance)
+    of_target, of_nontarget = map(_correlation_of_systems, (target.covariance, nontarget.covariance))
+    details = {"correlation_target": of_target, "passes": 1, "correlation_nontarget": of_nontarget}
     return np.asarray(fusion.weights), float(fusion.offset), details, moments
 
 
-def _precalibrated_systems(
-    source: ScoreSource, alpha: float
-) -> tuple[FloatArray, float, dict[str, object], Moments]:
+def _precalibrated_systems(source: ScoreSource, alpha: float) -> Fused:
     moments = source.reduce(Moments.of)
-    check_moments(source, moments)
-    losses = source.reduce(both(*(_losses_of_systems(i) for i in range(len(moments.target.mean))))).summaries
-    cllrs = [
+    check_moments(source, moments, several=True)
+    of_system = [partial(_losses_of_system, i) for i in range(len(moments.target.mean))]
+    losses = source.reduce(both(*of_system)).summaries
+    nats = [
         float(loss.target_loss[0] / loss.n_target + loss.nontarget_loss[0] / loss.n_nontarget)
-        / (2 * np.log(2))
         for loss in losses
     ]
+    cllrs = [both_classes / (2 * np.log(2)) for both_classes in nats]
     for i, value in enumerate(cllrs):
         # a Gaussian pair has a Cllr strictly between 0 and 1; outside, no pair predicts the fusion
         if not 0.0 < value < 1.0:
             raise InputError(f"system {i + 1} is not a calibrated LLR: its Cllr is {value:.3f}")
-    by_class = [
-        _correlation_of_systems(class_moments.covariance)
-        for class_moments in (moments.target, moments.nontarget)
-    ]
+    by_class = [_correlation_of_systems(one.covariance) for one in (moments.target, moments.nontarget)]
     # calibrated Gaussian LLRs have one correlation matrix for both classes, estimated by the mean of the two
-    fusion = fuse_calibrated(
-        [GaussianLLR.from_cllr(value) for value in cllrs], (by_class[0] + by_class[1]) / 2
-    )
+    fusion = fuse_calibrated(list(map(GaussianLLR.from_cllr, cllrs)), (by_class[0] + by_class[1]) / 2)
     details: dict[str, object] = {
         "cllr": cllrs,
         "correlation_target": by_class[0],
@@ -211,20 +191,13 @@ def _precalibrated_systems(
     return np.asarray(fusion.weights), 0.0, details, moments
 
 
-def _losses_of_systems(i: int) -> Callable[[Scores], LossSums]:
-    return lambda chunk: LossSums.of(_choose_systems(chunk, (i,)))
+def _losses_of_system(i: int, chunk: Scores) -> LossSums:
+    return LossSums.of(chosen_systems(chunk, (i,)))
 
 
 def _correlation_of_systems(covariance: FloatArray) -> FloatArray:
     spread = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(spread, spread))
-
-
-def _choose_systems(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
-    if chunk.n_systems == 1:
-        return chunk
-    pick = chosen[0] if len(chosen) == 1 else list(chosen)
-    return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)
 
 
 def fit_quality(
@@ -265,22 +238,15 @@ def fit_quality(
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0], {"snr": ([9, 20, 11], [15, 8, 21, 9])})
-    >>> lk.fit_quality(scores, columns="snr", regularization=1).needs
+    >>> lk.fits.fit_quality(scores, columns="snr", regularization=1).needs
     ('snr',)
     """
     source = as_source(source, labels)
     wanted = names_of(columns, "columns")
     if not wanted:
         raise InputError("columns must name at least one column")
-    fitted = fit_fusion(
-        source,
-        prior=prior,
-        quality_columns=wanted,
-        features=features,
-        scaled=scaled,
-        regularization=regularization,
-    )
-    return replace(fitted, method="quality")
+    fit = partial(fit_fusion, quality_columns=wanted, features=features, scaled=scaled)
+    return replace(fit(source, prior=prior, regularization=regularization), method="quality")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -346,12 +312,9 @@ class ByMap(MapOfMaps):
 
     def back_to_scores(self) -> ByMap:
         """The inverse of each map."""
-        return ByMap(
-            column=self.column,
-            maps={value: fitted.back_to_scores() for value, fitted in self.maps.items()},
-            fallback=None if self.fallback is None else self.fallback.back_to_scores(),
-            method=f"inverse of {self.method}",
-        )
+        maps = {value: fitted.back_to_scores() for value, fitted in self.maps.items()}
+        rest = None if self.fallback is None else self.fallback.back_to_scores()
+        return ByMap(column=self.column, maps=maps, fallback=rest, method=f"inverse of {self.method}")
 
     def __repr__(self) -> str:
         return f"ByMap({self.method}: {counted(len(self.maps), 'value')} of {self.column!r})"

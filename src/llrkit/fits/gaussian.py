@@ -9,7 +9,7 @@ deviation costs (:mod:`llrkit.fits.cmlg`) does not depend on that.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from llrkit.base.text import Json, p_at_level, told_apart
 from llrkit.core.summaries import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
 from llrkit.fits.densities import StudentRatioMap
-from llrkit.fits.ratio import held_between, interval_details, monotone_interval
+from llrkit.fits.ratio import held_where_monotone
 from llrkit.fits.training_checks import TrainingPoints, WeightedPoints, provenance, training_moments
 from llrkit.maps.map import reading_of
 from llrkit.scores.derived import AnyTrials, Labels, as_source
@@ -124,18 +124,24 @@ def fit_bayes(
         for mean, kappa, shape, rate in posterior
     ]
     raw = StudentRatioMap(target=predictive[0], nontarget=predictive[1])
-    interval = monotone_interval(raw.slope, _gaussian_training(moments, raw))
-    return StudentRatioMap(
-        target=predictive[0], nontarget=predictive[1], **held_between(interval, monotone),
+    # Points that stand for Gaussian classes, so that the interval is found without a second pass: forty for
+    # each standard deviation out to 4, where such classes have mass.
+    z = np.linspace(-4.0, 4.0, 321)
+    points = [
+        WeightedPoints(float(seen.mean[0]) + float(density[2]) * z, np.exp(-0.5 * z * z))
+        for seen, density in zip(by_class, predictive, strict=True)
+    ]
+    # the scale of the predictive densities, which is above 0 also where each class is constant
+    scale = max(float(density[2]) for density in predictive)
+    scale = -scale if moments.target.mean[0] < moments.nontarget.mean[0] else scale
+    told = None if prior is None else [asdict(belief) for belief in prior]
+    return replace(
+        held_where_monotone(raw, TrainingPoints(moments, *points), scale, monotone),
         method="bayes",
-        options={
-            "shared_variance": shared_variance, "monotone": monotone,
-            "prior": None if prior is None else [asdict(belief) for belief in prior],
-        },
-        details=interval_details(interval),
+        options={"shared_variance": shared_variance, "monotone": monotone, "prior": told},
         provenance=provenance(moments),
         reading=reading_of(source.roles),
-    )  # fmt: skip
+    )
 
 
 Belief = tuple[float, float, float, float]
@@ -148,11 +154,8 @@ def _beliefs_of_classes(prior: tuple[NormalGamma, NormalGamma] | None, shared: b
         # kappa 0: the prior mean has no weight, so its value does not matter
         reference = (0.0, 0.0, -1.0 if shared else -0.5, 0.0)
         return reference, reference
-    if not (
-        isinstance(prior, (tuple, list))
-        and len(prior) == 2
-        and all(isinstance(belief, NormalGamma) for belief in prior)
-    ):
+    of_both = isinstance(prior, (tuple, list)) and len(prior) == 2
+    if not (of_both and all(isinstance(belief, NormalGamma) for belief in prior)):
         raise InputError("prior must be two NormalGamma, of the targets and of the non-targets")
     e, d = prior
     if shared and (e.shape, e.rate) != (d.shape, d.rate):
@@ -166,37 +169,9 @@ def _update_belief(belief: Belief, class_moments: ClassMoments) -> Belief:
     total = kappa + n
     # the distance between prior and sample mean adds to the spread, as far as both are believed
     shift = kappa * n * (seen - mean) ** 2 / total if kappa > 0.0 else 0.0
-    return (
-        # written as a step from the sample mean: exact where kappa is 0
-        seen + (mean - seen) * kappa / total,
-        total,
-        shape + 0.5 * n,
-        rate + 0.5 * (squares + shift),
-    )
-
-
-def _gaussian_training(moments: Moments, raw: StudentRatioMap) -> TrainingPoints:
-    """Points that stand for Gaussian classes: the interval is found without a second pass."""
-    # forty points per standard deviation out to 4: the interval is chosen by where Gaussian classes have mass
-    z = np.linspace(-4.0, 4.0, 321)
-    weights = np.exp(-0.5 * z * z)
-    points = []
-    for class_moments, density in ((moments.target, raw.target), (moments.nontarget, raw.nontarget)):
-        points.append(WeightedPoints(float(class_moments.mean[0]) + float(density[2]) * z, weights))
-    # the search needs a scale also where each class is constant
-    return _ScaledTrainingPoints(
-        moments, points[0], points[1], max(float(raw.target[2]), float(raw.nontarget[2]))
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _ScaledTrainingPoints(TrainingPoints):
-    size: float
-
-    @property
-    def scale(self) -> float:
-        """The scale of the predictive densities."""
-        return -self.size if self.moments.target.mean[0] < self.moments.nontarget.mean[0] else self.size
+    # written as a step from the sample mean: exact where kappa is 0
+    between = seen + (mean - seen) * kappa / total
+    return between, total, shape + 0.5 * n, rate + 0.5 * (squares + shift)
 
 
 SKEWNESS, KURTOSIS, SD_RATIO = 0.5, 1.0, 1.1
@@ -339,12 +314,12 @@ def gaussian_tests(moments: Moments) -> list[GaussianTest]:
     target, nontarget = moments.target, moments.nontarget
     if min(target.n, nontarget.n) < 2 or min(target.variance[0], nontarget.variance[0]) <= 0.0:
         return []
-    tests = [_test_equal_variances(target, nontarget)]
-    tests += [
-        _test_skewness(f"skewness of {name} scores", one)
-        for name, one in (("target", target), ("non-target", nontarget))
+    return [
+        _test_equal_variances(target, nontarget),
+        _test_skewness("skewness of target scores", target),
+        _test_skewness("skewness of non-target scores", nontarget),
+        _test_mixture_of_mus(target, nontarget),
     ]
-    return [*tests, _test_mixture_of_mus(target, nontarget)]
 
 
 def _test_equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import ClassVar, overload
 
 import numpy as np
@@ -19,7 +19,6 @@ from llrkit.fits.training_checks import (
     TrainingPoints,
     WeightedPoints,
     provenance,
-    require_spread,
     spread_of,
     training_moments,
     training_points,
@@ -66,9 +65,11 @@ def log_nig(s: FloatArray, alpha: float, beta: float, delta: float, loc: float) 
 
 def nig_slope(s: FloatArray, alpha: float, beta: float, delta: float, loc: float) -> FloatArray:
     """Derivative of :func:`log_nig` by the score."""
+    from scipy.special import k0e, k1e
+
     y = s - loc
     q = np.hypot(delta, y)
-    return np.asarray(beta - y / q * (alpha * _bessel_ratio(alpha * q) + 2.0 / q))
+    return np.asarray(beta - y / q * (alpha * (k0e(alpha * q) / k1e(alpha * q)) + 2.0 / q))
 
 
 def standard_nig(t: FloatArray, p: float, e: float) -> tuple[FloatArray, FloatArray]:
@@ -99,13 +100,9 @@ def standard_nig(t: FloatArray, p: float, e: float) -> tuple[FloatArray, FloatAr
     value = level - _LOG_ROOT_TWO_PI - 1.5 * np.log(q) - fall
     q_t, q_p, q_e = (p * x + e * e * t) / q, t * x / q, e * t * t / q
     pull, steep = (u - 1.5) / q, fall / w
-    return value, np.stack(
-        [
-            pull * q_t - 2.0 * t / w + steep * (q_t + p),
-            pull * q_p + steep * (q_p + t),
-            pull * q_e - 2.0 * u / e + steep * q_e,
-        ]
-    )
+    by_t = pull * q_t - 2.0 * t / w + steep * (q_t + p)
+    by_e = pull * q_e - 2.0 * u / e + steep * q_e
+    return value, np.stack([by_t, pull * q_p + steep * (q_p + t), by_e])
 
 
 def _bessel_level(z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -130,13 +127,6 @@ def _bessel_level(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     return level, slope
 
 
-def _bessel_ratio(z: FloatArray) -> FloatArray:
-    """``K_0(z) / K_1(z)``."""
-    from scipy.special import k0e, k1e
-
-    return np.asarray(k0e(z) / k1e(z))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class NIGRatioMap(DensityRatioMap):
     """Log-ratio of two normal inverse Gaussian densities; each is (alpha, beta, delta, location)."""
@@ -157,13 +147,12 @@ class NIGRatioMap(DensityRatioMap):
 
     def anchor(self) -> tuple[float, float]:
         """Midpoint of the means and the larger standard deviation."""
-        spots = [_mean_sd_of_nig(*parameters.tolist()) for parameters in (self.target, self.nontarget)]
-        return 0.5 * (spots[0][0] + spots[1][0]), max(spots[0][1], spots[1][1])
-
-
-def _mean_sd_of_nig(alpha: float, beta: float, delta: float, loc: float) -> tuple[float, float]:
-    gamma = float(np.sqrt((alpha - beta) * (alpha + beta)))
-    return loc + delta * beta / gamma, float(np.sqrt(delta * alpha**2 / gamma**3))
+        means, spreads = [], []
+        for alpha, beta, delta, loc in (self.target.tolist(), self.nontarget.tolist()):
+            gamma = float(np.sqrt((alpha - beta) * (alpha + beta)))
+            means.append(loc + delta * beta / gamma)
+            spreads.append(float(np.sqrt(delta * alpha**2 / gamma**3)))
+        return 0.5 * (means[0] + means[1]), max(spreads)
 
 
 def fit_nig(source: AnyTrials, labels: Labels | None = None, *, monotone: bool = True) -> NIGRatioMap:
@@ -206,14 +195,9 @@ def fit_nig(source: AnyTrials, labels: Labels | None = None, *, monotone: bool =
     """
     source = as_source(source, labels)
     monotone = yes_or_no(monotone, "monotone")
-    moments = training_moments(source, at_least=4)
-    require_spread(moments)
-    return nig_from_training(training_points(source, moments), monotone).with_reading(source.roles)
-
-
-def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
-    """The fit, from points that stand for the scores."""
-    return fit_ratio(NIGRatioMap, _fit_nig_class, training, monotone, "nig")
+    moments = training_moments(source, at_least=4, spread=True)
+    fitted = fit_ratio(NIGRatioMap, nig_of_class, training_points(source, moments), monotone, "nig")
+    return fitted.with_reading(source.roles)
 
 
 @overload
@@ -228,15 +212,10 @@ def shape_of(f: float | ComplexArray, p: float | ComplexArray) -> float | Comple
 def natural_parameters(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:
     """``alpha, beta, delta, loc`` of the density that ``standard_nig`` describes."""
     tail = p * p + e * e
-    return (
-        float(np.sqrt(tail)) / (e * e * sd),
-        p / (e * e * sd),
-        sd * e / tail,
-        mean - sd * p / tail,
-    )
+    return float(np.sqrt(tail)) / (e * e * sd), p / (e * e * sd), sd * e / tail, mean - sd * p / tail
 
 
-def _fit_nig_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
+def nig_of_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """``alpha, beta, delta, loc`` of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     t = nodes.standardized(mean, sd)
@@ -332,31 +311,25 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     # classes this far apart have no scores where they meet: the Gaussian limit is taken unseen
     if abs(half) > _STEEPEST:
         likelihood = gaussian.detail("log_likelihood")
-        return _affine_map_of_tied_nig(training, alpha, gaussian.a, gaussian.b, {
-            "log_likelihood": likelihood, "log_likelihood_cmlg": likelihood, "gaussian_limit": True,
-            "shape": np.inf, "delta": np.inf,
-        })  # fmt: skip
+        details = {"log_likelihood": likelihood, "log_likelihood_cmlg": likelihood, "gaussian_limit": True}
+        return replace(gaussian, method="tied_nig", details={**details, "shape": np.inf, "delta": np.inf})
 
     spread = 0.5 * np.log(gaussian.detail("variance") / scale**2)
     # both starts have the slope of CMLG, with light and with heavier tails: CMLG is the limit of the family
     starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
-    exact, rough = (
-        _tied_nig_likelihood(target, nontarget, alpha),
-        _tied_nig_likelihood(target.fewer(), nontarget.fewer(), alpha),
-    )
-    best = maximize(exact, starts, bounds, rough=rough)
+    rough = _tied_nig_likelihood(target.fewer(), nontarget.fewer(), alpha)
+    best = maximize(_tied_nig_likelihood(target, nontarget, alpha), starts, bounds, rough=rough)
     # the density of scores is that of standardized ones divided by the scale
     likelihood = best.value - float(np.log(abs(scale)))
-    details: dict[str, Json] = {
+    details = {
         "log_likelihood": likelihood,
         "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
         "gaussian_limit": likelihood <= gaussian.detail("log_likelihood"),
         "gradient_left": best.gradient,
     }
-    (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(
-        np.array(_tied_nig_classes(best.x))
-    ).tolist()
+    of_target, of_nontarget = np.real(np.array(_tied_nig_classes(best.x))).tolist()
+    (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = of_target, of_nontarget
     shape, beta_e, delta, loc = natural_parameters(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
     _, beta_d, _, _ = natural_parameters(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
     # next to the Gaussian limit shape and beta may be equal but for rounding
@@ -373,16 +346,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
         shape = delta = np.inf
     details |= {"shape": shape / abs(scale), "delta": delta * abs(scale), "location": center + scale * loc}
     details |= {"beta_target": beta_e / scale, "beta_nontarget": beta_d / scale}
-    return _affine_map_of_tied_nig(training, alpha, a, b, details)
-
-
-def _affine_map_of_tied_nig(
-    training: TrainingPoints, alpha: float, a: float, b: float, details: Mapping[str, object]
-) -> AffineMap:
-    return AffineMap(
-        a=a, b=b, method="tied_nig", options={"alpha": alpha}, details=details,
-        provenance=provenance(training.moments),
-    )  # fmt: skip
+    return replace(gaussian, a=a, b=b, method="tied_nig", details=details)
 
 
 def _tied_nig_likelihood(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> Objective:
@@ -425,14 +389,9 @@ def _tied_nig_classes(x: Array) -> list[list[Array]]:
     classes = []
     for sign in (1.0, -1.0):
         ratio = cosh + sign * p * sinh / eps  # cosh(bend) over that halfway
-        classes.append(
-            [
-                middle + np.exp(log_sd) * (p * coshm1 / eps**2 + sign * sinh / eps),
-                log_sd + 1.5 * np.log(ratio),
-                (p * cosh + sign * eps * sinh) / np.sqrt(ratio),
-                e / np.sqrt(ratio),
-            ]
-        )
+        mean = middle + np.exp(log_sd) * (p * coshm1 / eps**2 + sign * sinh / eps)
+        bend = (p * cosh + sign * eps * sinh) / np.sqrt(ratio)
+        classes.append([mean, log_sd + 1.5 * np.log(ratio), bend, e / np.sqrt(ratio)])
     return classes
 
 
@@ -536,9 +495,8 @@ def _fit_gamma_ratio(
     from scipy.special import gammaln, logsumexp, psi, softmax
 
     t = np.concatenate([target.points, nontarget.points])
-    w = np.concatenate(
-        [alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total]
-    )
+    w_e, w_d = alpha * target.weights / target.total, (1.0 - alpha) * nontarget.weights / nontarget.total
+    w = np.concatenate([w_e, w_d])
     log_w, mean, mean_e = np.log(w), float((w * t).sum()), target.mean_of(target.points)
     gap = mean_e - nontarget.mean_of(nontarget.points)
 

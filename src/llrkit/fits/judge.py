@@ -68,7 +68,7 @@ def judge_fit(fitted: Map, source: ScoreSource, *, prior: float = 0.5, compared:
     """
     if fitted.needs:
         return ""
-    trials = _sample_of(source)
+    trials = source.sample if isinstance(source, SampledSource) else source.reduce(TrainingSample.of)
     if trials.target.n == 0 or trials.nontarget.n == 0:
         return ""
     lost = trials.loss(lambda values: fitted.llr(values, {}), prior)
@@ -190,9 +190,3 @@ class SampledSource(WrappedSource):
     def with_columns(self, *names: str) -> ScoreSource:
         """The same trials carrying these columns, sampled as well."""
         return replace(self, source=self.source.with_columns(*names))
-
-
-def _sample_of(source: ScoreSource) -> TrainingSample:
-    if isinstance(source, SampledSource):
-        return source.sample
-    return TrainingSample.of(source) if isinstance(source, Scores) else source.reduce(TrainingSample.of)

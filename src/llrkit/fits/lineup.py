@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
@@ -64,9 +64,8 @@ class Foils(SummaryBase):
             for key, where in positions_by_value(decoded(chunk, by, 1)).items():
                 if key in self.by_value:
                     mine = slice(first[key], first[key] + len(self.by_value[key]))
-                    ranks = _count_foils(
-                        self.by_value[key], np.sort(chunk.nontarget[where]).astype(np.float64)
-                    )
+                    foils = np.sort(chunk.nontarget[where]).astype(np.float64)
+                    ranks = _count_foils(self.by_value[key], foils)
                     for out, values in zip(counts, ranks, strict=True):
                         out[mine] = values
             return RankCounts(*counts)
@@ -81,11 +80,6 @@ class RankCounts(FieldwiseSums):
     above: Array
     tied: Array
     cohort: Array
-
-    @property
-    def arrays(self) -> tuple[Array, Array, Array]:
-        """The three counts."""
-        return self.above, self.tied, self.cohort
 
 
 def foil_counts(
@@ -276,9 +270,7 @@ class LineupMap(Map):
 
     def __post_init__(self) -> None:
         """Keep the shares from being written to."""
-        share = np.array(self.share, dtype=np.float64)
-        share.flags.writeable = False
-        object.__setattr__(self, "share", share)
+        self._own_arrays("share")
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -306,17 +298,12 @@ class LineupMap(Map):
         against = foils.with_columns(self.by).reduce(lambda chunk: Foils.of(chunk, self.by))
         return LineupAgainst(lineup=self, foils=against.by_value, own=0, method=self.method)
 
-    def on(
-        self,
-        source: object,
-        labels: Labels | None = None,
-    ) -> ScoreSource:
+    def on(self, source: object, labels: Labels | None = None) -> ScoreSource:
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
         if labels is not None:
             raise InputError("a line-up needs the column of its foils: give Trials, not arrays")
         trials = as_source(source)
-        bound = self.against(trials)
-        return LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method).on(trials)
+        return replace(self.against(trials), own=1).on(trials)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Not possible: a score alone has no rank."""
@@ -327,8 +314,7 @@ class LineupMap(Map):
     # each trial among its own foils; a rank is never outside the training range, so nothing is watched
 
     def _of_scores(self, scores: Scores, watch: RangeWatch) -> Scores:
-        foils = self.against(scores).foils
-        return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
+        return replace(self.against(scores), own=1)(scores)
 
     def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
         mapped = self(trials.with_columns(self.by).scores())
@@ -347,11 +333,16 @@ class LineupMap(Map):
         """LLRs from how many foils score more, how many the same, and how many there are."""
         if self.ties == "pessimistic":
             above, tied = above + tied, np.zeros_like(tied)
-        keys, where = _distinct_foil_counts(cohort, above, tied)
+        # the LR of each distinct triple is computed once; neither of the other numbers exceeds the cohort
+        base = int(cohort.max(initial=0)) + 1
+        pairs, pair = np.unique(above * base + tied, return_inverse=True)
+        keys, where = np.unique(cohort * len(pairs) + pair, return_inverse=True)
+        cohorts, places = np.divmod(keys, max(len(pairs), 1))
         lr = np.empty(len(keys))
-        for n in np.unique(keys[:, 0]):
-            mine = np.flatnonzero(keys[:, 0] == n)
-            first, last = keys[mine, 1], keys[mine, 1] + keys[mine, 2]
+        for n in np.unique(cohorts):
+            mine = np.flatnonzero(cohorts == n)
+            first, same = np.divmod(pairs[places[mine]], base)
+            last = first + same
             # P(one of several ranks) is a sum under both hypotheses, so their LR is the mean
             # a difference array marks the ranks that some trial has; the LR of the others is not computed
             covers = np.zeros(n + 2, dtype=np.int64)
@@ -409,20 +400,6 @@ class LineupAgainst(Map):
         # each non-target found itself once, as a tie
         llrs = self.lineup._llrs(*of_target), self.lineup._llrs(above, tied - 1, cohort - 1)
         return Scores.part(*llrs, chunk.columns, chunk.categories)
-
-
-def _distinct_foil_counts(cohort: IntArray, above: IntArray, tied: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct triples as rows, and which one each trial has."""
-    base = int(cohort.max(initial=0)) + 1
-    # numbers above and tied do not exceed the cohort: one number for the last two keeps the sort quick
-    pair = above * base + tied
-    order = np.lexsort((pair, cohort))
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(cohort[order]) != 0) | (np.diff(pair[order]) != 0)
-    where = np.empty(len(order), dtype=np.intp)
-    where[order] = np.cumsum(new) - 1
-    first = order[new]
-    return np.stack([cohort[first], above[first], tied[first]], axis=1), where
 
 
 SMOOTHING = ("add-one", "gaussian", "empirical")
@@ -495,7 +472,8 @@ def fit_lineup(
     moments = training_moments(source)
     wide = source.with_columns(by)
     targets = wide.reduce(lambda chunk: Foils.of(chunk, by, targets=True))
-    above, tied, sizes = wide.reduce(targets.counter(by)).arrays
+    counted = wide.reduce(targets.counter(by))
+    above, tied, sizes = counted.above, counted.tied, counted.cohort
     if not sizes.any():
         raise TooFewTrialsError(f"no target has a foil: no value of {by!r} has trials of both classes")
     # the smallest tenth of the cohorts sets the size: nine in ten

@@ -10,24 +10,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, not_negative
+from llrkit import errors
+from llrkit.base.arguments import Array, FloatArray, not_negative, positive
 from llrkit.base.process import warn_caller
 from llrkit.core.losses import LOGARITHMIC, NewtonSums, ScoringRule, scoring_rule
 from llrkit.core.numerics import Minimum, Objective, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.summaries import FieldwiseSums, Moments, Sample, SummaryBase, both
-from llrkit.errors import (
-    InputError,
-    LlrkitWarning,
-    ReversedScoresWarning,
-    SeparationError,
-    ShapeWarning,
-    SystemCountError,
-)
 from llrkit.fits.training_checks import check_moments, provenance
 from llrkit.maps.map import AffineMap
 from llrkit.maps.training_range import REMEDY
@@ -119,7 +111,7 @@ def fit_rule(
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.fit_rule(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]), rule="boosting")
+    >>> lk.fits.fit_rule(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]), rule="boosting")
     AffineMap(rule: llr = 2.73287 * score -3.04513)
     """
     source = as_source(source, labels)
@@ -129,7 +121,7 @@ def fit_rule(
     # the rule is chosen on the sample: a runaway slope shows there, and a fit on everything is many passes
     used = tempered(chosen_rule, sample.summaries[1], prior)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReversedScoresWarning)  # said once, above
+        warnings.simplefilter("ignore", errors.ReversedScoresWarning)  # said once, above
         fit = fit_linear(source, prior=prior, rule=used)
     options = {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior}
     fitted = _affine_map_of_fit(fit, "rule", options).with_reading(source.roles)
@@ -138,22 +130,17 @@ def fit_rule(
     warn_caller(
         f"this rule hardly penalizes gross errors, and its slope diverged; adding {100 * used.share:g} % of "
         "the logarithmic rule kept it finite. Are some trials mislabeled?",
-        ShapeWarning,
+        errors.ShapeWarning,
     )
     return replace(fitted, details={**fitted.details, "log_share": used.share})
 
 
 def _affine_map_of_fit(fit: LinearFit, method: str, options: Mapping[str, object]) -> AffineMap:
     if len(fit.slopes) != 1:
-        raise SystemCountError(f"one system expected, got {len(fit.slopes)}; use fit_fusion")
-    return AffineMap(
-        a=float(fit.slopes[0]),
-        b=fit.offset,
-        method=method,
-        options=options,
-        details=fit.settled.details(),
-        provenance=provenance(fit.moments),
-    )
+        raise errors.SystemCountError(f"one system expected, got {len(fit.slopes)}; use fit_fusion")
+    about = provenance(fit.moments)
+    line = AffineMap(a=float(fit.slopes[0]), b=fit.offset, method=method, options=options)
+    return replace(line, details=fit.details, provenance=about)
 
 
 # tried in order, so the smallest share that keeps the slope finite is taken
@@ -211,7 +198,7 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
     for candidate in (rule, *(TemperedRule(rule.a, rule.b, share) for share in SHARES)):
         try:
             line = fit_linear(trials, prior=prior, rule=candidate)
-        except SeparationError:
+        except errors.SeparationError:
             if candidate == rule:
                 return rule  # refused by the fit itself, or only the sample separates
             continue
@@ -219,25 +206,6 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
             return candidate
     # even the largest share tried may lose more; it is the closest to logistic regression there is
     return TemperedRule(rule.a, rule.b, SHARES[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class Settled:
-    """How a fit ended: the objective, the largest component of its gradient, and the passes it took."""
-
-    objective: float
-    gradient: float
-    passes: int
-
-    @classmethod
-    def of(cls, minimum: Minimum) -> Self:
-        """What is worth keeping of a minimum; the look at the trials before the first step is a pass too."""
-        largest = float(np.abs(minimum.gradient).max())
-        return cls(float(minimum.value), largest, minimum.evaluations + 1)
-
-    def details(self) -> dict[str, float]:
-        """What is worth keeping in a map."""
-        return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
 
 
 def settle(
@@ -261,11 +229,18 @@ def settle(
     return newton(on_all, guess.x, tolerance=1e-13 * unit, max_evaluations=max_passes, negligible=negligible)
 
 
+def settled_details(minimum: Minimum) -> dict[str, float]:
+    """How a fit ended: the objective, the largest component of its gradient, and the passes it took."""
+    # the look at the trials before the first step is a pass too
+    largest, passes = float(np.abs(minimum.gradient).max()), minimum.evaluations + 1
+    return {"objective": float(minimum.value), "gradient": largest, "passes": passes}
+
+
 def refuse_runaway(minimum: Minimum, blind: float, weights: str, remedy: str) -> None:
     """Refuse a fit that ran off to infinite weights; ``blind`` is the cost of scores that say nothing."""
     # three signs of the same thing: no loss left, weights far out in standardized units, or no end of steps
     if minimum.value < 1e-7 * blind or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
-        raise SeparationError(
+        raise errors.SeparationError(
             "the fit did not converge: the classes are separated without error (or nearly so), and the "
             f"best {weights} infinite; {remedy}"
         )
@@ -281,7 +256,7 @@ class LinearFit:
 
     slopes: FloatArray
     offset: float
-    settled: Settled
+    details: dict[str, float]
     """How the fit ended, in standardized units."""
     moments: Moments
 
@@ -305,8 +280,8 @@ class Shrinkage:
     def __post_init__(self) -> None:
         not_negative(self.robust, "robust")
         not_negative(self.regularization, "regularization")
-        if self.df is not None and not (isinstance(self.df, (int, float)) and self.df > 0):
-            raise InputError(f"df must be positive, got {self.df!r}")
+        if self.df is not None:
+            positive(self.df, "df")
 
     @property
     def present(self) -> bool:
@@ -332,10 +307,10 @@ def fit_linear(
     prior = probability(prior, "prior")
     shrinkage = shrinkage or Shrinkage()
     if shrinkage.present and rule != LOGARITHMIC:
-        raise InputError("robust and regularized fits are for the logarithmic rule only")
+        raise errors.InputError("robust and regularized fits are for the logarithmic rule only")
     # moments and sample come from the same pass; the sample gives the first guess without another one
     moments, sample = source.reduce(both(Moments.of, Sample.of)).summaries
-    check_moments(source, moments)
+    check_moments(source, moments, several=True)
     # with one score, separation shows in the extremes, before any Newton step
     if len(moments.target.mean) == 1 and not shrinkage.present:
         _refuse_separated_classes(moments)
@@ -346,7 +321,7 @@ def fit_linear(
         log_odds = float(logit(prior))
 
         def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-            sums = trials.reduce(NewtonSums.at(x, log_odds, rule, center, scale))
+            sums = trials.reduce(lambda chunk: NewtonSums.of(chunk, x, log_odds, rule, center, scale))
             value, gradient, hessian = 0.0, np.zeros(len(x)), np.zeros((len(x), len(x)))
             for class_index, (sign, sum_) in enumerate(((1.0, sums.target), (-1.0, sums.nontarget))):
                 value += own[class_index] * sum_.loss
@@ -384,12 +359,7 @@ def fit_linear(
         refuse_runaway(minimum, nothing, "slope is", REMEDY)
     # the search ran on centered and scaled columns; slopes and offset go back to the units of the scores
     slopes = minimum.x[:-1] / scale
-    return LinearFit(
-        slopes=slopes,
-        offset=float(minimum.x[-1] - slopes @ center),
-        settled=Settled.of(minimum),
-        moments=moments,
-    )
+    return LinearFit(slopes, float(minimum.x[-1] - slopes @ center), settled_details(minimum), moments)
 
 
 def _start_of_linear_fit(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -414,7 +384,7 @@ def _refuse_separated_classes(moments: Moments) -> None:
     target, nontarget = moments.target, moments.nontarget
     for above, below, words in ((target, nontarget, "targets"), (nontarget, target, "non-targets")):
         if above.low[0] >= below.high[0]:
-            raise SeparationError(
+            raise errors.SeparationError(
                 f"the classes do not overlap (all {words} score at least {above.low[0]:.6g}, all others at "
                 f"most {below.high[0]:.6g}), so the best slope is infinite; {REMEDY}"
             )
@@ -426,7 +396,6 @@ class ClassTrials(SummaryBase):
 
     values: FloatArray
     weights: FloatArray
-    """Of each trial, or one for all."""
     stride: int
 
     @classmethod
@@ -439,7 +408,7 @@ class ClassTrials(SummaryBase):
         kept = values[::stride].astype(np.float64)
         whole = ~np.isnan(kept) if kept.ndim == 1 else ~np.isnan(kept).any(axis=1)
         kept = kept if whole.all() else kept[whole]
-        return cls(kept, np.ones(1), stride)
+        return cls(kept, np.ones(len(kept)), stride)
 
     def __add__(self, other: ClassTrials) -> ClassTrials:
         stride = max(self.stride, other.stride)
@@ -449,16 +418,8 @@ class ClassTrials(SummaryBase):
             if len(own) + len(more) <= MOST_JUDGED:
                 break
             stride *= 2
-        weights = self.weights if len(own) else other.weights
-        # weights are kept as one number while all are equal, which is the usual case
-        if len(own) and len(more) and (len(weights) > 1 or not np.array_equal(weights, other.weights)):
-            weights = np.concatenate([self.of_each[:: steps[0]], other.of_each[:: steps[1]]])
+        weights = np.concatenate([self.weights[:: steps[0]], other.weights[:: steps[1]]])
         return ClassTrials(np.concatenate([own, more]), weights, stride)
-
-    @property
-    def of_each(self) -> FloatArray:
-        """The weight of each trial."""
-        return np.broadcast_to(self.weights, len(self.values)) if len(self.weights) == 1 else self.weights
 
     @property
     def n(self) -> int:
@@ -497,23 +458,23 @@ class TrainingSample(FieldwiseSums):
         for part, share, sign in ((self.target, prior, -1.0), (self.nontarget, 1.0 - prior, 1.0)):
             losses = softplus(sign * (llrs(part.values) + log_odds))
             # weighted means, so classes and chunks of any size count as they should
-            total += share * float((losses * part.of_each).sum() / part.of_each.sum())
+            total += share * float((losses * part.weights).sum() / part.weights.sum())
         return total / float(binary_entropy(prior))
 
     def logistic_loss(self, prior: float) -> float:
         """The same of logistic regression on these trials, regularized where they do not overlap."""
         # every n-th of the kept trials, spread evenly
         some = [slice(None, None, -(-part.n // MOST_FITTED)) for part in (self.target, self.nontarget)]
-        weights = self.target.of_each[some[0]], self.nontarget.of_each[some[1]]
+        weights = self.target.weights[some[0]], self.nontarget.weights[some[1]]
         source: ScoreSource = Scores.part(
             self.target.values[some[0]], self.nontarget.values[some[1]], {"weight": weights}
         )
         if any((each != each[0]).any() for each in weights):
             source = weigh(source, "weight")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LlrkitWarning)  # of reversed scores the fit has warned
+            warnings.simplefilter("ignore", errors.LlrkitWarning)  # of reversed scores the fit has warned
             try:
                 line = fit_linear(source, prior=prior)
-            except SeparationError:
+            except errors.SeparationError:
                 line = fit_linear(source, prior=prior, shrinkage=Shrinkage(regularization=1.0))
         return self.loss(line.llrs, prior)

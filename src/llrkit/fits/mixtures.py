@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
+from llrkit import errors
 from llrkit.base.arguments import Array, BoolArray, FloatArray, of_kind
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
@@ -23,14 +24,6 @@ from llrkit.core.groups import truth_of
 from llrkit.core.histograms import DensityGrid
 from llrkit.core.numerics import SHARES, Minimum, logit, newton, probability, sigmoid
 from llrkit.core.summaries import Both, Moments, Summarizer
-from llrkit.errors import (
-    ConstantScoreError,
-    InputError,
-    ReversedScoresWarning,
-    ShapeWarning,
-    SystemCountError,
-    TooFewTrialsError,
-)
 from llrkit.fits.cmlg import cmlg_from_moments
 from llrkit.fits.ratio import Objective, maximize
 from llrkit.fits.training_checks import (
@@ -42,7 +35,7 @@ from llrkit.fits.training_checks import (
     training_moments,
 )
 from llrkit.maps.bounds import BoundedMap
-from llrkit.maps.map import AffineMap, Map
+from llrkit.maps.map import AffineMap, Map, reading_of
 from llrkit.metrics.discrimination import Curve, as_floats, same_length
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.arrays import score_array
@@ -75,12 +68,11 @@ def weighted_trials(training: TrainingPoints, alpha: float) -> tuple[FloatArray,
     """Standardized scores of both classes, the weight of each, and 1 for targets, -1 for non-targets."""
     target, nontarget = training.standardized()
     moments = training.moments
-    weights = [
-        alpha * target.weights / float(moments.target.n),
-        (1.0 - alpha) * nontarget.weights / float(moments.nontarget.n),
-    ]
+    of_target = alpha * target.weights / float(moments.target.n)
+    of_nontarget = (1.0 - alpha) * nontarget.weights / float(moments.nontarget.n)
     sign = np.repeat([1.0, -1.0], [len(target.points), len(nontarget.points)])
-    return np.concatenate([target.points, nontarget.points]), np.concatenate(weights), sign
+    points = np.concatenate([target.points, nontarget.points])
+    return points, np.concatenate([of_target, of_nontarget]), sign
 
 
 def mixture_on_grid(
@@ -200,13 +192,12 @@ def fit_mixture(
     """
     source = as_source(source, labels)
     share = probability(alpha, "alpha")
-    on_grid = isinstance(components, str) and components == GRID
-    grid = None if on_grid else _fixed_mu_of_mixture(components)
+    chosen = _chosen_components(components)
     moments = training_moments(source, at_least=2)
     low, high = moments.extremes
     if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
-        raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
-    make = DensityGrid.at(low, high, GRID_CELLS) if on_grid else DensityGrid.at(low, high)
+        raise errors.InputError(f"point_mass must be a finite score, got {point_mass!r}")
+    make = DensityGrid.at(low, high, GRID_CELLS) if chosen is None else DensityGrid.at(low, high)
 
     def without_point_mass(chunk: Scores) -> DensityGrid:
         target, nontarget = (side[side != point_mass] for side in (chunk.target, chunk.nontarget))
@@ -214,36 +205,28 @@ def fit_mixture(
 
     cells = source.reduce(make if point_mass is None else without_point_mass)
     training = points_of_grid(cells, moments)
-    return mixture_from_training(training, components, grid, share, point_mass).with_reading(source.roles)
+    return mixture_from_training(training, chosen, share, point_mass).with_reading(source.roles)
 
 
 def mixture_from_training(
-    training: TrainingPoints,
-    components: int | str | Sequence[float],
-    grid: FloatArray | None,
-    alpha: float,
-    point_mass: float | None,
+    training: TrainingPoints, chosen: int | FloatArray | None, alpha: float, point_mass: float | None
 ) -> AffineMap:
-    """The fit, from points that stand for the scores; ``grid`` holds the values of mu that were given."""
+    """The fit, from points that stand for the scores; ``chosen`` is what :func:`_chosen_components` gives."""
     moments, center, scale = training.moments, training.center, training.scale
     gaussian = cmlg_from_moments(moments, alpha)
     pile = None if point_mass is None else (float(point_mass) - center) / scale
-    asked: Json = GRID if grid is None else grid.tolist()
-    if isinstance(components, str):
+    if chosen is None:
         found = mixture_on_grid(training, alpha, gaussian, pile)
     else:
-        found = mixture_of_few(training, alpha, gaussian, components if grid is None else grid, pile)
-        asked = len(found.mu) if grid is None else asked
-
+        found = mixture_of_few(training, alpha, gaussian, chosen, pile)
     # the map of scores as they are, from what was fitted to standardized ones
     a = found.a / scale
     # with a point mass b follows from a exactly; the value of the search was not used
     b = -a * float(point_mass) if point_mass is not None else found.b - a * center
     weights, mu = found.weights, found.mu
     # class-weighted share of the trials that are not in the point mass
-    rest = alpha * training.target.total / float(moments.target.n) + (
-        1.0 - alpha
-    ) * training.nontarget.total / float(moments.nontarget.n)
+    rest = alpha * training.target.total / float(moments.target.n)
+    rest += (1.0 - alpha) * training.nontarget.total / float(moments.nontarget.n)
     if point_mass is not None:
         # the point mass is a component with mu = 0: trials whose LLR is 0
         weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
@@ -258,41 +241,67 @@ def mixture_from_training(
         "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
         **found.accuracy,
     }
+    asked = GRID if chosen is None else chosen.tolist() if isinstance(chosen, np.ndarray) else chosen
     options = {"components": asked, "alpha": alpha, "point_mass": point_mass}
-    return AffineMap(
-        a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
-    )
+    return replace(gaussian, a=a, b=b, method="mixture", options=options, details=details)
 
 
-def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray | None:
+def _chosen_components(components: int | str | Sequence[float]) -> int | FloatArray | None:
+    """Their number, or the values of mu that were given; None for weights on a grid."""
+    if isinstance(components, str) and components == GRID:
+        return None
     if isinstance(components, (int, np.integer)) and not isinstance(components, bool):
         if components < 1:
-            raise InputError(f"components must be at least 1, got {components}")
-        return None
+            raise errors.InputError(f"components must be at least 1, got {components}")
+        return int(components)
     try:
         mu = np.unique(np.array([float(value) for value in components]))  # type: ignore[union-attr]
     except (TypeError, ValueError):
-        raise InputError(
+        raise errors.InputError(
             f"components must be a number, values of mu, or 'grid'; got {components!r}"
         ) from None
     if len(mu) == 0 or not np.all((mu >= MU[0]) & (mu <= MU[1])):
-        raise InputError(f"values of mu must lie between {MU[0]} and {MU[1]:g}, got {components!r}")
+        raise errors.InputError(f"values of mu must lie between {MU[0]} and {MU[1]:g}, got {components!r}")
     return mu
 
 
 def mixture_of_few(
-    training: TrainingPoints,
-    alpha: float,
-    gaussian: AffineMap,
-    components: int | str | Sequence[float] | FloatArray,
-    pile: float | None,
+    training: TrainingPoints, alpha: float, gaussian: AffineMap, chosen: int | FloatArray, pile: float | None
 ) -> FittedMixture:
     """So many components whose mu are free, or the weights of given mu, with the map that suits them best."""
     from scipy.special import logsumexp
 
-    grid = components if isinstance(components, np.ndarray) else None
-    k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
-    objective = _mixture_objective(training, alpha, k, grid, pile)
+    k, grid = (len(chosen), chosen) if isinstance(chosen, np.ndarray) else (chosen, None)
+    t, w, sign = weighted_trials(training, alpha)
+    mass = float(w.sum())
+
+    # By log a, b, the log-odds of the weights, and log mu. With c = 1 for targets and -1 for non-targets,
+    # log N(x | c mu, 2 mu) is c x/2 - x^2/(4 mu) - mu/4 - log(4 pi mu)/2: the class enters one term only.
+    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
+        a = np.exp(theta[0])
+        b = float(theta[1]) if pile is None else -a * pile
+        log_w = np.append(theta[2 : k + 1], 0.0)
+        log_w = log_w - logsumexp(log_w)
+        log_mu = np.log(grid) if grid is not None else theta[k + 1 :]
+        mu = np.exp(log_mu)
+        x = a * t + b
+        quarter = 0.25 * x * x
+        level = log_w - 0.5 * np.log(4.0 * np.pi) - 0.5 * log_mu - 0.25 * mu
+        terms = level[:, None] - quarter / mu[:, None]
+        top = terms.max(axis=0)
+        np.exp(terms - top, out=terms)
+        total = terms.sum(axis=0)
+        value = mass * theta[0] + float((w * (0.5 * sign * x + top + np.log(total))).sum())
+        terms *= w / total  # what each component takes of each point
+        taken = terms.sum(axis=1)
+        by_x = 0.5 * sign * w - 0.5 * x * (terms / mu[:, None]).sum(axis=0)
+        by_b = float(by_x.sum())
+        by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
+        by_weights = (taken - mass * np.exp(log_w))[: k - 1]
+        by_mu = taken * (-0.5 - 0.25 * mu) + (terms * quarter).sum(axis=1) / mu
+        gradients = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
+        return value, np.concatenate(gradients)
+
     mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
     log_a = float(np.log(max(gaussian.a * training.scale, 1e-3)))
     starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
@@ -309,48 +318,6 @@ def mixture_of_few(
     return FittedMixture(
         float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
     )
-
-
-def _mixture_objective(
-    training: TrainingPoints, alpha: float, k: int, grid: FloatArray | None, pile: float | None
-) -> Objective:
-    """Log-likelihood and gradient by log a, b, the log-odds of the weights, and log mu.
-
-    With ``c = 1`` for targets and -1 for non-targets, ``log N(x | c mu, 2 mu)`` is
-    ``c x/2 - x^2/(4 mu) - mu/4 - log(4 pi mu)/2``: the class enters one term only.
-    """
-    from scipy.special import logsumexp
-
-    t, w, sign = weighted_trials(training, alpha)
-    mass = float(w.sum())
-
-    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
-        a = np.exp(theta[0])
-        b = float(theta[1]) if pile is None else -a * pile
-        log_w = np.append(theta[2 : k + 1], 0.0)
-        log_w = log_w - logsumexp(log_w)
-        log_mu = np.log(grid) if grid is not None else theta[k + 1 :]
-        mu = np.exp(log_mu)
-        x = a * t + b
-        quarter = 0.25 * x * x
-        terms = (log_w - 0.5 * np.log(4.0 * np.pi) - 0.5 * log_mu - 0.25 * mu)[:, None] - quarter / mu[
-            :, None
-        ]
-        top = terms.max(axis=0)
-        np.exp(terms - top, out=terms)
-        total = terms.sum(axis=0)
-        value = mass * theta[0] + float((w * (0.5 * sign * x + top + np.log(total))).sum())
-        terms *= w / total  # what each component takes of each point
-        taken = terms.sum(axis=1)
-        by_x = 0.5 * sign * w - 0.5 * x * (terms / mu[:, None]).sum(axis=0)
-        by_b = float(by_x.sum())
-        by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
-        by_weights = (taken - mass * np.exp(log_w))[: k - 1]
-        by_mu = taken * (-0.5 - 0.25 * mu) + (terms * quarter).sum(axis=1) / mu
-        gradients = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
-        return value, np.concatenate(gradients)
-
-    return objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,9 +339,9 @@ class MixingCurve(Curve):
         as_floats(self, "mu", "weights")
         same_length(self, "mu", "weights")
         if len(self.mu) == 0 or np.any(np.diff(self.mu) <= 0.0) or self.mu[0] < 0.0:
-            raise InputError("values of mu must be ascending and at least 0")
+            raise errors.InputError("values of mu must be ascending and at least 0")
         if np.any(self.weights < 0.0) or not abs(float(self.weights.sum()) - 1.0) < 1e-6:
-            raise InputError("weights of mu must not be negative, and sum to 1")
+            raise errors.InputError("weights of mu must not be negative, and sum to 1")
         super().__post_init__()
 
     @property
@@ -401,21 +368,21 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     Parameters
     ----------
     fitted
-        A map of :func:`llrkit.fit_mixture`.
+        A map of :func:`llrkit.fits.fit_mixture`.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.MixtureLLR([0.4, 0.6], [1.0, 9.0])
     >>> scores = lk.Scores(*pair.rvs(5000, 5000, np.random.default_rng(1)))
-    >>> curve = lk.mixing_curve(lk.fit_mixture(scores, components="grid"))
+    >>> curve = lk.fits.mixing_curve(lk.fits.fit_mixture(scores, components="grid"))
     >>> len(curve.mu), round(curve.mean_eer, 2)
     (41, 0.11)
     """
     of_kind(fitted, Map, "fitted")
     inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
     if inner.method != "mixture" or "mu" not in inner.details:
-        raise InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
+        raise errors.InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
     mu, weights = (np.asarray(inner.details[name], dtype=np.float64) for name in ("mu", "weights"))
     return MixingCurve(mu, weights)
 
@@ -441,10 +408,10 @@ def fit_unsupervised(
     of the source: any split into two classes gives the same map, and an array of scores alone is enough. Two
     passes.
 
-    The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
-    that two such Gaussians promise. Whether the scores *are* two Gaussians the fit cannot tell. If all
-    labels are given, :func:`llrkit.calibrate` judges the map by them, and a :class:`PoorFitWarning` says if
-    it does badly; from scores alone, or with ``supervised``, nothing is checked.
+    The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr that
+    two such Gaussians promise. Whether the scores *are* two Gaussians the fit cannot tell. If all labels are
+    given, :func:`llrkit.calibrate` judges the map by them, and a :class:`llrkit.errors.PoorFitWarning` says
+    if it does badly; from scores alone, or with ``supervised``, nothing is checked.
 
     Parameters
     ----------
@@ -476,79 +443,18 @@ def fit_unsupervised(
     (1.0, 0.1)
     """
     source = as_source(source, labels) if labels is not None else _trials_or_scores(source)
-    known = None if prior is None else probability(prior, "prior")
+    prior = None if prior is None else probability(prior, "prior")
     moments = source.reduce(Moments.of)
-    if len(moments.target.mean) != 1:
-        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     with warnings.catch_warnings():  # labels that may be anything can also be reversed
-        warnings.simplefilter("ignore", ReversedScoresWarning)
+        warnings.simplefilter("ignore", errors.ReversedScoresWarning)
         check_moments(source, moments)
     if moments.target.n + moments.nontarget.n < FEWEST:
-        raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+        raise errors.TooFewTrialsError(f"this method needs at least {FEWEST} trials")
     low, high = moments.extremes
     wide = source.with_columns(supervised) if supervised is not None else source
     free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised)).summaries
-    by_label = (
-        WeightedPoints.of(free.target + free.nontarget, low, high),
-        WeightedPoints.of(labeled.target, low, high),
-        WeightedPoints.of(labeled.nontarget, low, high),
-    )
-    options = {"prior": prior, "supervised": supervised}
-    return unsupervised_from_points(by_label, moments, known, options).with_reading(source.roles)
-
-
-def _trials_or_scores(given: AnyTrials) -> ScoreSource:
-    """Trials, or an array of scores without labels: any two classes do if the labels are not looked at."""
-    if (
-        not hasattr(given, "__len__")
-        or isinstance(given, (ScoreSource, str, tuple, Mapping))
-        or hasattr(given, "columns")
-    ):
-        return as_source(given)
-    values = score_array(given, "scores")
-    if len(values) < FEWEST:
-        raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
-    # any split will do, because the fit pools the classes; alternate trials give both of them some
-    return Scores.from_classes(values[::2], values[1::2])
-
-
-def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Summarizer[TwoGrids]:
-    """Trials whose labels are not to be used, and those whose labels are."""
-
-    def split(chunk: Scores) -> TwoGrids:
-        none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
-        if name is None:
-            return Both((make(chunk), make(none)))
-        t, n = (_which_are_labeled(values, chunk, name) for values in chunk.columns[name])
-        return Both(
-            (
-                make(Scores.part(chunk.target[~t], chunk.nontarget[~n])),
-                make(Scores.part(chunk.target[t], chunk.nontarget[n])),
-            )
-        )
-
-    return split
-
-
-def _which_are_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
-    if name in chunk.categories:  # codes, for true and false of a table, or for words of a text file
-        meant = [truth_of(value) for value in chunk.categories[name]]
-        if None in meant:
-            shown = ", ".join(map(str, chunk.categories[name][:5]))
-            raise InputError(f"column {name!r} must hold true and false, or 0 and 1, got {shown}")
-        return np.asarray(np.asarray(meant, dtype=bool)[values])
-    if values.dtype.kind not in "bui" or not np.isin(values, (0, 1)).all():
-        raise InputError(f"column {name!r} must hold true and false, or 0 and 1")
-    return values.astype(bool)
-
-
-def unsupervised_from_points(
-    by_label: tuple[WeightedPoints, WeightedPoints, WeightedPoints],
-    moments: Moments,
-    prior: float | None,
-    options: Mapping[str, object],
-) -> AffineMap:
-    """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
+    cells = (free.target + free.nontarget, labeled.target, labeled.nontarget)
+    by_label = tuple(WeightedPoints.of(each, low, high) for each in cells)
     pooled = moments.target + moments.nontarget
     center, scale = float(pooled.mean[0]), float(np.sqrt(pooled.variance[0]))
     t = tuple(
@@ -573,9 +479,9 @@ def unsupervised_from_points(
     # a Gaussian of variance 1 has the log-likelihood -(1 + log 2 pi) / 2 per trial
     two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
     if not two:
-        warn_caller("one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning)
+        warn_caller("one Gaussian describes the scores as well as two: every LLR is 0", errors.ShapeWarning)
     if log_sd <= _LOG_SD[0] + 0.1:
-        raise ConstantScoreError("the scores pile up at two values: the slope would be infinite")
+        raise errors.ConstantScoreError("the scores pile up at two values: the slope would be infinite")
     gap, v = float(np.exp(log_gap)) * scale if two else 0.0, float(np.exp(2.0 * log_sd)) * scale**2
     a, mid = gap / v, center + scale * middle
     pair = GaussianLLR.from_mu(0.5 * a * gap) if two else None
@@ -592,10 +498,48 @@ def unsupervised_from_points(
     }
     # class means by labels that were not looked at do not belong into the file
     of_labels = ("mean", "std", "skewness", "kurtosis", "gap")  # the fit has not seen what they tell
-    origin = {key: value for key, value in provenance(moments).items() if not key.startswith(of_labels)}
-    return AffineMap(
-        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=origin
-    )
+    known = {key: value for key, value in provenance(moments).items() if not key.startswith(of_labels)}
+    fitted = AffineMap(a=a, b=-a * mid, method="unsupervised", details=details, provenance=known)
+    options = {"prior": prior, "supervised": supervised}
+    return replace(fitted, options=options, reading=reading_of(source.roles))
+
+
+def _trials_or_scores(given: AnyTrials) -> ScoreSource:
+    """Trials, or an array of scores without labels: any two classes do if the labels are not looked at."""
+    table = isinstance(given, (ScoreSource, str, tuple, Mapping)) or hasattr(given, "columns")
+    if table or not hasattr(given, "__len__"):
+        return as_source(given)
+    values = score_array(given, "scores")
+    if len(values) < FEWEST:
+        raise errors.TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+    # any split will do, because the fit pools the classes; alternate trials give both of them some
+    return Scores.from_classes(values[::2], values[1::2])
+
+
+def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Summarizer[TwoGrids]:
+    """Trials whose labels are not to be used, and those whose labels are."""
+
+    def split(chunk: Scores) -> TwoGrids:
+        none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
+        if name is None:
+            return Both((make(chunk), make(none)))
+        t, n = (_which_are_labeled(values, chunk, name) for values in chunk.columns[name])
+        unlabeled = Scores.part(chunk.target[~t], chunk.nontarget[~n])
+        return Both((make(unlabeled), make(Scores.part(chunk.target[t], chunk.nontarget[n]))))
+
+    return split
+
+
+def _which_are_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
+    if name in chunk.categories:  # codes, for true and false of a table, or for words of a text file
+        meant = [truth_of(value) for value in chunk.categories[name]]
+        if None in meant:
+            shown = ", ".join(map(str, chunk.categories[name][:5]))
+            raise errors.InputError(f"column {name!r} must hold true and false, or 0 and 1, got {shown}")
+        return np.asarray(np.asarray(meant, dtype=bool)[values])
+    if values.dtype.kind not in "bui" or not np.isin(values, (0, 1)).all():
+        raise errors.InputError(f"column {name!r} must hold true and false, or 0 and 1")
+    return values.astype(bool)
 
 
 def _unlabeled_objective(by_label: tuple[WeightedPoints, ...], free_prior: bool) -> Objective:

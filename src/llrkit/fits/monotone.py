@@ -7,25 +7,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from llrkit.base.arguments import BoolArray, FloatArray, one_of, whole_number
+from llrkit.base.arguments import FloatArray, one_of, whole_number
 from llrkit.base.text import Json
 from llrkit.core.cells import Grid, collect_again, count_on
 from llrkit.core.histograms import CELLS, DensityGrid
 from llrkit.core.numerics import LN2, probit, sigmoid, softplus
 from llrkit.core.pav import PavBlocks, ScoreBins, crossing, error_path, pav_blocks
 from llrkit.core.summaries import Moments, both
-from llrkit.errors import InputError, NotInvertibleError, SeparationError, SystemCountError
+from llrkit.errors import InputError, NotInvertibleError, SeparationError
 from llrkit.fits.training_checks import (
     DistinctScores,
     TrainingPoints,
-    WeightedPoints,
     check_moments,
     points_of_grid,
+    pooled_points,
     provenance,
 )
 from llrkit.maps.knots import CLOSE, MAX_KNOTS, KnotMap, thin_knots
 from llrkit.maps.map import Columns, Map, reading_of
-from llrkit.scores import Scores
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import sigma_from_cllr
 
@@ -42,13 +41,10 @@ def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     if laplace == "misleading":
         # the one added trial of each class counts in its size as well
         offset = np.log(bins.n_target + 1) - np.log(bins.n_nontarget + 1)
-    padded = ScoreBins(
-        np.concatenate([first[:1], bins.target, last[:1]]),
-        np.concatenate([first[1:], bins.nontarget, last[1:]]),
-        np.concatenate([[-np.inf], bins.low, [np.inf]]),
-        np.concatenate([[-np.inf], bins.high, [np.inf]]),
-    )
-    blocks = pav_blocks(padded)
+    target = np.concatenate([first[:1], bins.target, last[:1]])
+    nontarget = np.concatenate([first[1:], bins.nontarget, last[1:]])
+    ends = (np.concatenate([[-np.inf], each, [np.inf]]) for each in (bins.low, bins.high))
+    blocks = pav_blocks(ScoreBins(target, nontarget, *ends))
     real = (blocks.high > -np.inf) & (blocks.low < np.inf)
     # bins of added trials lie at infinity; a block that joined one ends at the outermost real score
     low, high = np.maximum(blocks.low, bins.low[0]), np.minimum(blocks.high, bins.high[-1])
@@ -127,16 +123,9 @@ class PavMap(Map):
 
     def __post_init__(self) -> None:
         """Check the knots, and keep them from being written to."""
-        for name in ("x", "y"):
-            values = np.array(getattr(self, name), dtype=np.float64)
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
-        if (
-            self.x.ndim != 1
-            or self.x.shape != self.y.shape
-            or len(self.x) < 2
-            or np.any(np.diff(self.x) <= 0)
-        ):
+        self._own_arrays("x", "y")
+        paired = self.x.ndim == 1 and self.x.shape == self.y.shape and len(self.x) >= 2
+        if not (paired and np.all(np.diff(self.x) > 0)):
             raise InputError("a PAV map needs at least two knots with increasing scores")
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
@@ -227,6 +216,7 @@ def fit_pav(
 
     Examples
     --------
+    >>> from llrkit.scores import Scores
     >>> scores = Scores([-1.0, 0.5, 2.0, 3.0], [-3.0, -2.0, -1.0, 0.0, 1.0])
     >>> fit_pav(scores, laplace="none")([-2.0, 0.5, 2.0]).round(4)
     array([  -inf, 0.2231,    inf])
@@ -241,7 +231,7 @@ def fit_pav(
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     whole_number(max_knots, 4, "max_knots")
     # the grid is collected on the same pass as the moments, so exact PAV takes two passes
-    moments, grid = source.reduce(both(_moments_of_one_system, Grid.of)).summaries
+    moments, grid = source.reduce(both(Moments.of, Grid.of)).summaries
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
     blocks, llr = llr_blocks(bins, laplace)
@@ -258,12 +248,6 @@ def fit_pav(
         tilt=float(tilt), method="pav", options=options, details=details, provenance=provenance(moments),
         reading=reading_of(source.roles),
     )  # fmt: skip
-
-
-def _moments_of_one_system(chunk: Scores) -> Moments:
-    if chunk.n_systems != 1:
-        raise SystemCountError(f"one system expected, got {chunk.n_systems}; use fit_fusion")
-    return Moments.of(chunk)
 
 
 # weight of the copies with either label: enough to keep the slope finite without overlap
@@ -383,15 +367,12 @@ def fit_bigaussian(source: AnyTrials, labels: Labels | None = None, *, sigma_fro
     """
     source = as_source(source, labels)
     one_of(sigma_from, SIGMA_FROM, "sigma_from")
-    ranks = sigma_from != "cllr"
     distinct_at = DistinctScores.at(MAX_KNOTS)
     grid: Grid | None = None
-    if ranks:
+    if sigma_from != "cllr":  # ranks decide, which take a grid of the smaller class
         moments, distinct, grid = source.reduce(both(Moments.of, distinct_at, Grid.of)).summaries
     else:
         moments, distinct = source.reduce(both(Moments.of, distinct_at)).summaries
-    if len(moments.target.mean) != 1:
-        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     check_moments(source, moments, at_least=2)
     low, high = moments.extremes
     density_at = DensityGrid.at(low, high)
@@ -403,19 +384,14 @@ def fit_bigaussian(source: AnyTrials, labels: Labels | None = None, *, sigma_fro
     else:
         training = points_of_grid(source.reduce(density_at), moments)
         sigma = sigma_of_logistic(training)
-    return bigaussian_from_training(training, distinct, sigma, sigma_from).with_reading(source.roles)
-
-
-def bigaussian_from_training(
-    training: TrainingPoints, distinct: DistinctScores, sigma: float, sigma_from: str
-) -> KnotMap:
-    """The map for a given sigma."""
     n_e, n_d = training.target.total, training.nontarget.total
     # up to MAX_KNOTS distinct scores the distribution function is exact
     if distinct.values is not None:
         score, w_e, w_d = distinct.values, distinct.target, distinct.nontarget
     else:
-        score, w_e, w_d = _pooled_classes(training.target, training.nontarget)
+        t, n = training.target, training.nontarget
+        no_t, no_n = np.zeros(len(t.points)), np.zeros(len(n.points))
+        score, w_e, w_d = pooled_points((t.points, t.weights, no_t), (n.points, no_n, n.weights))
     weight = 0.5 * w_e / (n_e + 1.0) + 0.5 * w_d / (n_d + 1.0)
     # one trial per class is added that has no place, so F stays below 1 and the LLR finite
     missing = 0.5 / (n_e + 1.0) + 0.5 / (n_d + 1.0)
@@ -427,8 +403,14 @@ def bigaussian_from_training(
     if distinct.values is None:
         lowest = np.array([min(0.5 / (n_e + 1.0), 0.5 / (n_d + 1.0))])
         start = float(_inverse_pair_cdf(lowest, 1.0 - lowest, sigma)[0])
+        cell = np.floor((score - low) / (high / CELLS - low / CELLS))
+        first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+        last = np.append(first[1:], len(score)) - 1
+        # how much the LLR changes over a cell of which not every score is known: no error can be larger
+        jump = llr[last] - np.append(start, llr[first[1:] - 1])
         # a cell with one trial per class has no error; only crowded ones can move a score
-        error = _largest_jump(score, llr, (w_e > 1.0) | (w_d > 1.0), start, training.moments.extremes)
+        crowded = np.logical_or.reduceat((w_e > 1.0) | (w_d > 1.0), first)
+        error = float(jump[crowded].max(initial=0.0))
     enough = CLOSE if distinct.values is None else 0.0  # where scores are not exact, neither are lines
     score, llr_at, thinning = thin_knots(score, llr, MAX_KNOTS, enough=enough)
     details: dict[str, Json] = {
@@ -439,35 +421,8 @@ def bigaussian_from_training(
     }
     return KnotMap(
         score=score, llr_at=llr_at, method="bigaussian", options={"sigma_from": sigma_from}, details=details,
-        provenance=provenance(training.moments),
+        provenance=provenance(moments), reading=reading_of(source.roles),
     )  # fmt: skip
-
-
-def _largest_jump(
-    score: FloatArray,
-    llr: FloatArray,
-    crowded: BoolArray,
-    start: float,
-    extremes: tuple[float, float],
-) -> float:
-    """How much the LLR changes over a cell of which not every score is known: no error can be larger."""
-    low, high = extremes
-    cell = np.floor((score - low) / (high / CELLS - low / CELLS))
-    first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
-    last = np.append(first[1:], len(score)) - 1
-    jump = llr[last] - np.append(start, llr[first[1:] - 1])
-    return float(jump[np.logical_or.reduceat(crowded, first)].max(initial=0.0))
-
-
-def _pooled_classes(
-    target: WeightedPoints, nontarget: WeightedPoints
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    score = np.concatenate([target.points, nontarget.points])
-    zeros = (np.zeros(len(target.points)), np.zeros(len(nontarget.points)))
-    distinct, place = np.unique(score, return_inverse=True)
-    w_e = np.bincount(place, np.concatenate([target.weights, zeros[1]])).astype(np.float64)
-    w_d = np.bincount(place, np.concatenate([zeros[0], nontarget.weights])).astype(np.float64)
-    return distinct, w_e, w_d
 
 
 def _inverse_pair_cdf(below: FloatArray, above: FloatArray, sigma: float) -> FloatArray:

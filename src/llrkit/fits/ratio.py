@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, TypedDict, TypeVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from llrkit.base.arguments import BoolArray, FloatArray, IntArray
+from llrkit.base.arguments import BoolArray, FloatArray
 from llrkit.core.numerics import bracketed_root
 from llrkit.core.summaries import ClassMoments
 from llrkit.errors import NotInvertibleError
@@ -19,9 +19,8 @@ from llrkit.maps.map import Columns, InverseMap, Map
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function and its gradient."""
 
-_MOST_EVALUATIONS = (
-    250  # five times what scores with a density need; a class of ties makes a ridge without end
-)
+# five times what scores with a density need; a class of ties makes a ridge without end
+_MOST_EVALUATIONS = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,6 @@ class Optimum:
     value: float
     gradient: float
     """Largest slope left in a direction that was free to move."""
-    at_bound: tuple[bool, ...]
 
 
 def maximize(
@@ -53,16 +51,14 @@ def maximize(
     >>> def hill(x):
     ...     return -float(((x - 1.0) ** 2).sum()), -2.0 * (x - 1.0)
     >>> top = maximize(hill, [[5.0, 5.0]], [(0.0, 9.0), (2.0, 9.0)])
-    >>> top.x, top.value, top.at_bound
-    (array([1., 2.]), -1.0, (False, True))
+    >>> top.x, top.value
+    (array([1., 2.]), -1.0)
     """
     low, high = np.array(bounds, dtype=np.float64).T
     easy = objective if rough is None else rough
     # the best hill is chosen on the cheap function; only its top is found on all points
-    tops = [
-        _climb_likelihood(easy, np.clip(np.array(start, dtype=float), low, high), low, high)
-        for start in starts
-    ]
+    within = [np.clip(np.array(start, dtype=float), low, high) for start in starts]
+    tops = [_climb_likelihood(easy, start, low, high) for start in within]
     _, best = max(tops, key=lambda top: top[0])
     if rough is not None:
         best = _newton_of_likelihood(rough, best, low, high).x
@@ -130,8 +126,15 @@ def _newton_of_likelihood(
         # gradients of likelihoods are exact to rounding, so the search goes on to the end of their digits
         if not free.any() or np.abs(gradient[free]).max() < 1e-13:
             break
+        hessian = np.zeros((len(x), len(x)))
+        for i in np.flatnonzero(free):
+            up, down = x.copy(), x.copy()
+            # central differences of the gradient; the step is relative, and absolute near 0
+            shift = 1e-5 * (1.0 + abs(x[i]))
+            up[i], down[i] = min(x[i] + shift, high[i]), max(x[i] - shift, low[i])
+            hessian[i] = (curved(up)[1] - curved(down)[1]) / (up[i] - down[i])
         step = np.zeros_like(x)
-        step[free] = _newton_step_within_bounds(curved, x, gradient, np.flatnonzero(free), low, high)
+        step[free] = _uphill_step(hessian[np.ix_(free, free)], gradient[free])
         for _ in range(30):
             moved = np.clip(x + step, low, high)
             new_value, new_gradient = objective(moved)
@@ -149,7 +152,7 @@ def _newton_of_likelihood(
         x, value, gradient = moved, new_value, new_gradient
     free = _free_parameters(x, gradient, low, high)
     left = float(np.abs(gradient[free]).max()) if free.any() else 0.0
-    return Optimum(x, value, left, tuple(bool(f) for f in (x <= low) | (x >= high)))
+    return Optimum(x, value, left)
 
 
 def _free_parameters(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
@@ -157,26 +160,12 @@ def _free_parameters(x: FloatArray, gradient: FloatArray, low: FloatArray, high:
     return ~(((x <= low) & (gradient <= 0.0)) | ((x >= high) & (gradient >= 0.0)))
 
 
-def _newton_step_within_bounds(
-    objective: Objective,
-    x: FloatArray,
-    gradient: FloatArray,
-    where: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-) -> FloatArray:
-    hessian = np.empty((len(where), len(where)))
-    for row, i in enumerate(where):
-        up, down = x.copy(), x.copy()
-        # central differences of the gradient; the step is relative, and absolute near 0
-        shift = 1e-5 * (1.0 + abs(x[i]))
-        up[i], down[i] = min(x[i] + shift, high[i]), max(x[i] - shift, low[i])
-        hessian[row] = (objective(up)[1] - objective(down)[1])[where] / (up[i] - down[i])
+def _uphill_step(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
     # symmetric in exact arithmetic; rounding of the differences is averaged out
     size, axes = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # uphill also along directions that are flat or curve the wrong way
     steep = np.maximum(np.abs(size), 1e-9 * max(1.0, float(np.abs(size).max())))
-    step: FloatArray = axes @ ((axes.T @ gradient[where]) / steep)
+    step: FloatArray = axes @ ((axes.T @ gradient) / steep)
     length = float(np.linalg.norm(step))
     return step if length <= 1.0 else step / length
 
@@ -184,6 +173,7 @@ def _newton_step_within_bounds(
 Curve = Callable[[FloatArray], FloatArray]
 
 _FAR = 1e140  # as good as infinite: the square of anything further might overflow
+_FURTHEST_TURN = 1e6  # standard deviations from the middle; turning points beyond are not looked for
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -207,11 +197,8 @@ class RatioMap(Map):
 
     def __post_init__(self) -> None:
         """Keep what was fitted from being changed."""
-        for name, value in self.parameters().items():
-            if isinstance(value, np.ndarray):
-                frozen = value.astype(np.float64)
-                frozen.flags.writeable = False
-                object.__setattr__(self, name, frozen)
+        arrays = [name for name, value in self.parameters().items() if isinstance(value, np.ndarray)]
+        self._own_arrays(*arrays)
 
     @abstractmethod
     def log_ratio(self, s: FloatArray) -> FloatArray:
@@ -273,50 +260,40 @@ class DensityRatioMap(RatioMap):
         return self.density_slope(s, *self.target.tolist()) - self.density_slope(s, *self.nontarget.tolist())
 
 
-@dataclass(frozen=True)
-class MonotoneInterval:
-    """Where a log-ratio is monotone, and which share of the training scores lies outside."""
-
-    low: float
-    high: float
-    direction: int
-    outside: float
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether it is monotone on the whole line."""
-        return self.low == -np.inf and self.high == np.inf
+R = TypeVar("R", bound=DensityRatioMap)
 
 
-def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6) -> MonotoneInterval:
-    """The interval on which a log-ratio goes up (down, for reversed scores) that holds most scores.
+def held_where_monotone(ratio: R, training: TrainingPoints, scale: float, monotone: bool) -> R:
+    """The map, held constant outside the interval on which its log-ratio goes up if it is to be ``monotone``.
 
-    Among all intervals between the turning points, the one with the largest share of the training scores
-    is taken, both classes weighted equally. Turning points further than ``reach`` standard deviations
-    from the middle are not looked for.
+    For reversed scores, which have a negative ``scale``, it goes down. Among all intervals between turning
+    points, the one with the largest share of the training scores is taken, both classes weighted equally. The
+    details of the map tell the interval and the share outside.
     """
-    center, scale = training.center, training.scale
-    up = 1.0 if scale > 0 else -1.0
-    # sinh spaces the points evenly in the bulk and geometrically out to `reach`
-    u = np.linspace(-np.arcsinh(reach), np.arcsinh(reach), 8193)
-    points = center + abs(scale) * np.sinh(u)
+    up, slope = 1.0 if scale > 0 else -1.0, ratio.slope
+    # sinh spaces the points evenly in the bulk and geometrically out to the furthest turning point looked for
+    u = np.linspace(-np.arcsinh(_FURTHEST_TURN), np.arcsinh(_FURTHEST_TURN), 8193)
+    points = training.center + abs(scale) * np.sinh(u)
     rising = up * slope(points) > 0.0
     turns = np.flatnonzero(rising[1:] != rising[:-1])
     ends = [-np.inf, *(_turning_point_of_ratio(slope, points[i], points[i + 1]) for i in turns), np.inf]
-    best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
+    low, high, direction, share_outside = -np.inf, np.inf, 0, 1.0
     for i in range(len(ends) - 1):
         # between turning points the slope alternates, so every second interval goes the right way
         if rising[0] != (i % 2 == 0):
             continue
-        outside = 1.0 - 0.5 * sum(
-            float(
-                nodes.weights[(nodes.points >= ends[i]) & (nodes.points <= ends[i + 1])].sum() / nodes.total
-            )
+        inside = [
+            nodes.weights[(nodes.points >= ends[i]) & (nodes.points <= ends[i + 1])].sum() / nodes.total
             for nodes in (training.target, training.nontarget)
-        )
-        if outside < best.outside:
-            best = MonotoneInterval(ends[i], ends[i + 1], int(up), max(outside, 0.0))
-    return best
+        ]
+        outside = 1.0 - 0.5 * float(sum(inside))
+        if outside < share_outside:
+            low, high, direction, share_outside = ends[i], ends[i + 1], int(up), max(outside, 0.0)
+    details = {"monotone_low": low, "monotone_high": high, "share_outside": share_outside}
+    if monotone:
+        return replace(ratio, low=low, high=high, direction=direction, details=details)
+    everywhere = low == -np.inf and high == np.inf
+    return replace(ratio, direction=direction if everywhere else 0, details=details)
 
 
 def _turning_point_of_ratio(slope: Curve, left: float, right: float) -> float:
@@ -328,15 +305,6 @@ def _turning_point_of_ratio(slope: Curve, left: float, right: float) -> float:
     return bracketed_root(at, left, right)
 
 
-class Held(TypedDict):
-    """The fields of a :class:`DensityRatioMap`."""
-
-    low: float
-    high: float
-    direction: int
-
-
-R = TypeVar("R", bound=DensityRatioMap)
 ClassFit = Callable[[WeightedPoints, ClassMoments], tuple[FloatArray, float, float]]
 
 
@@ -349,34 +317,7 @@ def fit_ratio(make: type[R], fit_class: ClassFit, training: TrainingPoints, mono
     moments = training.moments
     target, like_e, grad_e = fit_class(training.target, moments.target)
     nontarget, like_d, grad_d = fit_class(training.nontarget, moments.nontarget)
-    # the interval is found on the free ratio; the map that is returned is held to it
-    interval = monotone_interval(make(target=target, nontarget=nontarget).slope, training)
-    return make(
-        target=target,
-        nontarget=nontarget,
-        **held_between(interval, monotone),
-        method=method,
-        options={"monotone": monotone},
-        provenance=provenance(moments),
-        details={
-            **interval_details(interval),
-            "log_likelihood": 0.5 * (like_e + like_d),
-            "gradient_left": max(grad_e, grad_d),
-        },
-    )
-
-
-def held_between(interval: MonotoneInterval, monotone: bool) -> Held:
-    """The parameters that hold a map on its monotone interval, or leave it as it is."""
-    if monotone:
-        return {"low": interval.low, "high": interval.high, "direction": interval.direction}
-    return {"low": -np.inf, "high": np.inf, "direction": interval.direction if interval.everywhere else 0}
-
-
-def interval_details(interval: MonotoneInterval) -> dict[str, float]:
-    """What is written down about the interval."""
-    return {
-        "monotone_low": interval.low,
-        "monotone_high": interval.high,
-        "share_outside": interval.outside,
-    }
+    held = held_where_monotone(make(target=target, nontarget=nontarget), training, training.scale, monotone)
+    likelihood = {"log_likelihood": 0.5 * (like_e + like_d), "gradient_left": max(grad_e, grad_d)}
+    options, details = {"monotone": monotone}, {**held.details, **likelihood}
+    return replace(held, method=method, options=options, details=details, provenance=provenance(moments))

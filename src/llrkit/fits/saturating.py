@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -14,19 +14,9 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray, not_negative, whole_number
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
+from llrkit.core import numerics
 from llrkit.core.histograms import DensityGrid
-from llrkit.core.losses import ClassNewtonSums
-from llrkit.core.numerics import (
-    Minimum,
-    binary_entropy,
-    blocks,
-    bracketed_root,
-    logit,
-    newton,
-    probability,
-    sigmoid_both_ways,
-    softplus,
-)
+from llrkit.core.losses import ClassNewtonSums, NewtonSums
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
 from llrkit.fits.training_checks import WeightedPoints, provenance, training_moments
@@ -48,13 +38,13 @@ def saturate(x: npt.ArrayLike, r: float, s: float) -> FloatArray:
     """
     # 40 beyond the bend it is flat to the last digit; further out, digits would be lost
     x = np.clip(np.asarray(x, dtype=np.float64), r - 40.0, 40.0 - s)
-    lower = np.logaddexp(x, r) - softplus(r)
-    return np.asarray(lower if s == -np.inf else lower - (softplus(x + s) - softplus(s)))
+    lower = np.logaddexp(x, r) - numerics.softplus(r)
+    return np.asarray(lower if s == -np.inf else lower - (numerics.softplus(x + s) - numerics.softplus(s)))
 
 
 def limits(r: float, s: float) -> tuple[float, float]:
     """The smallest and the largest LLR: ``log[e^r (1+e^s) / (1+e^r)]`` and ``log[(1+e^-s) / (1+e^r)]``."""
-    middle = float(softplus(s)) - float(softplus(r))
+    middle = float(numerics.softplus(s)) - float(numerics.softplus(r))
     return r + middle, middle - s
 
 
@@ -72,7 +62,7 @@ def unsaturate(y: npt.ArrayLike, r: float, s: float) -> FloatArray:
     x = np.where(y <= low, -np.inf, np.inf)
     v = y[inside]
     # e^y = c (e^x + e^r) / (1 + e^(x+s)) solved for e^x
-    offset = float(softplus(r)) - float(softplus(s))
+    offset = float(numerics.softplus(r)) - float(numerics.softplus(s))
     # expm1 keeps the digits next to the limits, where the differences vanish
     x[inside] = v + np.log(-np.expm1(low - v)) - np.log(-np.expm1(v - high)) + offset
     return x
@@ -85,17 +75,18 @@ def saturating_class_sums(
     a, b, r, s = p
     loss, gradient, hessian, n = 0.0, np.zeros(4), np.zeros((4, 4)), 0.0
     # r and s are the same for all trials: their part of the derivatives is computed once
-    (level_r, level_s), (other_r, other_s) = sigmoid_both_ways(p[2:])
+    (level_r, level_s), (other_r, other_s) = numerics.sigmoid_both_ways(p[2:])
     # blocks keep the temporary arrays small
-    for block in blocks(len(z)):
+    for block in numerics.blocks(len(z)):
         z_block = z[block]
         w = np.ones(len(z_block)) if weight is None else weight[block]
         x = a * z_block + b
         t = sign * (saturate(x, r, s) + log_odds)
         # both tails of the sigmoid, because 1 - sigmoid loses its digits far out
-        up, down = sigmoid_both_ways(t)
+        up, down = numerics.sigmoid_both_ways(t)
         first, second = sign * w * up, w * up * down
-        (at_r, before_r), (at_s, before_s) = sigmoid_both_ways(x - r), sigmoid_both_ways(x + s)
+        at_r, before_r = numerics.sigmoid_both_ways(x - r)
+        at_s, before_s = numerics.sigmoid_both_ways(x + s)
         slope = at_r - at_s
         jacobian = np.stack([slope * z_block, slope, before_r - level_r, level_s - at_s])
         bend_r, bend_s = at_r * before_r, at_s * before_s
@@ -106,7 +97,7 @@ def saturating_class_sums(
         aa, ab, bb = (xx * z_block * z_block).sum(), (xx * z_block).sum(), xx.sum()
         ar, br, as_, bs = (xr * z_block).sum(), xr.sum(), (xs * z_block).sum(), xs.sum()
         curved = [[aa, ab, ar, as_], [ab, bb, br, bs], [ar, br, rr.sum(), 0.0], [as_, bs, 0.0, ss.sum()]]
-        loss += float((w * softplus(t)).sum())
+        loss += float((w * numerics.softplus(t)).sum())
         gradient += (jacobian * first).sum(axis=1)
         # einsum is plain loops; a matrix product would start BLAS threads inside our pool
         hessian += np.einsum("in,jn->ij", jacobian * second, jacobian) + np.array(curved)
@@ -114,47 +105,22 @@ def saturating_class_sums(
     return ClassNewtonSums(n, loss, gradient, hessian)
 
 
-@dataclass(frozen=True, eq=False)
-class SaturatingSums(FieldwiseSums):
-    """Loss, gradient and Hessian of both classes at given parameters."""
-
-    target: ClassNewtonSums
-    nontarget: ClassNewtonSums
-
-    @classmethod
-    def at(
-        cls, p: FloatArray, center: float, scale: float, log_odds: float
-    ) -> Callable[[Scores], SaturatingSums]:
-        """A summarizer of the scores ``(score - center) / scale``."""
-
-        def one(values: Array, sign: float) -> ClassNewtonSums:
-            z = (values.astype(np.float64, copy=False) - center) / scale
-            return saturating_class_sums(z, None, p, log_odds, sign)
-
-        return lambda chunk: cls(one(chunk.target, -1.0), one(chunk.nontarget, 1.0))
-
-    def weighted(self, prior: float) -> tuple[float, FloatArray, FloatArray]:
-        """Prior-weighted cross-entropy in nats, its gradient and its Hessian."""
-        t, n = prior / self.target.n, (1.0 - prior) / self.nontarget.n
-        return (
-            self.target.loss * t + self.nontarget.loss * n,
-            self.target.gradient * t + self.nontarget.gradient * n,
-            self.target.hessian * t + self.nontarget.hessian * n,
-        )
-
-
 def saturating_descent(
-    objective: Callable[[FloatArray], SaturatingSums], start: FloatArray, prior: float, most: int
-) -> Minimum:
+    sums_at: Callable[[FloatArray], NewtonSums], start: FloatArray, prior: float, most: int
+) -> numerics.Minimum:
     """The parameters with the least cross-entropy, among those for which the map increases (r + s < 0)."""
-    return newton(
-        lambda p: objective(p).weighted(prior),
-        start,
-        negligible=NEGLIGIBLE,
-        max_evaluations=most,
+
+    def objective(p: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        sums = sums_at(p)
+        t, n = prior / sums.target.n, (1.0 - prior) / sums.nontarget.n
+        both = sums.target * t + sums.nontarget * n
+        return both.loss, both.gradient, both.hessian
+
+    def increases(p: FloatArray) -> bool:
         # for r + s >= 0 the upper limit would not be above the lower one
-        inside=lambda p: float(p[2] + p[3]) < 0.0,
-    )
+        return float(p[2] + p[3]) < 0.0
+
+    return numerics.newton(objective, start, negligible=NEGLIGIBLE, max_evaluations=most, inside=increases)
 
 
 def saturating_start_points(
@@ -168,9 +134,8 @@ def saturating_start_points(
     grid, passes = source.reduce(DensityGrid.at(low, high)), 1
     # at most five grids: every one is a pass
     while passes < 5:
-        share = (
-            grid.target.count / grid.target.count.sum() + grid.nontarget.count / grid.nontarget.count.sum()
-        )
+        target, nontarget = grid.target.count, grid.nontarget.count
+        share = target / target.sum() + nontarget / nontarget.sum()
         # all but 0.1 % of the trials at either end, classes weighted equally (their shares sum to 2)
         first, last = np.searchsorted(np.cumsum(share), [0.002, 1.998])
         if last - first > grid.cells // 32 or low == high:
@@ -190,11 +155,10 @@ def _grid_with_held_ends(chunk: Scores, low: float, high: float) -> DensityGrid:
 
 def saturating_start_scale(nodes: tuple[WeightedPoints, WeightedPoints]) -> tuple[float, float, float]:
     """Where the scores lie, how wide, and how far apart the classes: by quartiles, blind to outliers."""
-    shares = [np.cumsum(weighted.weights) / weighted.total for weighted in nodes]
-    quartiles = [
-        weighted.points[np.searchsorted(share, [0.25, 0.5, 0.75])]
-        for weighted, share in zip(nodes, shares, strict=True)
-    ]
+    quartiles = []
+    for weighted in nodes:
+        share = np.cumsum(weighted.weights) / weighted.total
+        quartiles.append(weighted.points[np.searchsorted(share, [0.25, 0.5, 0.75])])
     low, middle, high = np.array(quartiles).T
     gap = float(middle[0] - middle[1])
     scale = float(high.max() - low.min())
@@ -318,25 +282,29 @@ def fit_saturating(
     -3.7
     """
     source = as_source(source, labels)
-    prior = probability(prior, "prior")
+    prior = numerics.probability(prior, "prior")
     whole_number(max_passes, 1, "max_passes")
     moments = training_moments(source, at_least=2)
     target, nontarget = moments.target, moments.nontarget
     # classes that only touch share a score, and overlap there
     if target.low[0] > nontarget.high[0] or nontarget.low[0] > target.high[0]:
         raise SeparationError("the classes do not overlap: the best slope is infinite")
-    log_odds = float(logit(prior))
+    log_odds = float(numerics.logit(prior))
     nodes, passes = saturating_start_points(source, *moments.extremes)
     center, scale, gap = saturating_start_scale(nodes)
 
-    def on_points(nodes: Sequence[WeightedPoints]) -> Callable[[FloatArray], SaturatingSums]:
-        points = [((weighted.points - center) / scale, weighted.weights) for weighted in nodes]
-        return lambda p: SaturatingSums(
-            *(saturating_class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0)))
+    def sums_of(trials: Iterable[tuple[Array, FloatArray | None]], p: FloatArray) -> NewtonSums:
+        target, nontarget = (
+            saturating_class_sums((values.astype(np.float64) - center) / scale, weights, p, log_odds, sign)
+            for (values, weights), sign in zip(trials, (-1.0, 1.0), strict=True)
         )
+        return NewtonSums(target, nontarget)
 
-    def on_trials(p: FloatArray) -> SaturatingSums:
-        return source.reduce(SaturatingSums.at(p, center, scale, log_odds))
+    def on_points(nodes: Sequence[WeightedPoints]) -> Callable[[FloatArray], NewtonSums]:
+        return partial(sums_of, [(weighted.points, weighted.weights) for weighted in nodes])
+
+    def on_trials(p: FloatArray) -> NewtonSums:
+        return source.reduce(lambda chunk: sums_of(((chunk.target, None), (chunk.nontarget, None)), p))
 
     slope = float(np.clip(2.0 * gap / scale, -20.0, 20.0))  # about that of CMLG, never wild
     few = on_points([weighted.fewer() for weighted in nodes])
@@ -348,22 +316,19 @@ def fit_saturating(
         what = f"has not converged after {descent.evaluations} passes"
         if descent.converged:
             what = "has become a step: its slope grows without end"
-        warn_caller(
-            f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",
-            ShapeWarning,
-        )
+        advice = "There may be too few trials: compare with fit_logistic."
+        warn_caller(f"saturating calibration {what}. {advice}", ShapeWarning)
     a, b, r, s = (float(value) for value in descent.x)
     fitted = SaturatingMap(a=a / scale, b=b - a * center / scale, r=r, s=s)
     lower, upper = fitted.limits
     details = {
         "llr_lower_limit": lower, "llr_upper_limit": upper, "converged": descent.converged,
-        "cross_entropy": descent.value / float(binary_entropy(prior)),
+        "cross_entropy": descent.value / float(numerics.binary_entropy(prior)),
         "passes": 1 + passes + descent.evaluations,
     }  # fmt: skip
-    return SaturatingMap(
-        a=fitted.a, b=fitted.b, r=r, s=s, method="saturating", details=details,
-        options={"prior": prior, "max_passes": max_passes}, provenance=provenance(moments),
-        reading=reading_of(source.roles),
+    return replace(
+        fitted, method="saturating", options={"prior": prior, "max_passes": max_passes}, details=details,
+        provenance=provenance(moments), reading=reading_of(source.roles),
     )  # fmt: skip
 
 
@@ -535,7 +500,7 @@ def fit_expectation(
 
     guess = np.array(problem.first_guess(on_cells))
     # two passes are spent already, on moments and cells
-    best = newton(objective, guess, negligible=_NEGLIGIBLE, max_evaluations=PASSES - 2)
+    best = numerics.newton(objective, guess, negligible=_NEGLIGIBLE, max_evaluations=PASSES - 2)
     t, b = best.x.tolist()
     # Newton may have looked further than it went; the sums reported are those at the solution
     _, sums = min(looks, key=lambda look: float(np.abs(look[0] - best.x).max()))
@@ -600,7 +565,7 @@ class _ExpectationEquations:
                 high += 0.5
             while gap(low) >= 0.0 and low > -40.0:
                 low -= 0.5
-            t = bracketed_root(gap, low, high, within=1e-12) if low < high else 0.0
+            t = numerics.bracketed_root(gap, low, high, within=1e-12) if low < high else 0.0
             return t, -float(on_cells(self.a0 * math.exp(t)).nontarget.log_mean)
 
         def cost(t: float) -> float:

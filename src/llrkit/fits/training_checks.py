@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from llrkit import errors
 from llrkit._version import __version__
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.process import warn_caller
@@ -15,17 +16,10 @@ from llrkit.base.text import Json, agreeing, counted
 from llrkit.core.cells import require_both_classes, score_indexes
 from llrkit.core.histograms import CellSums, DensityGrid
 from llrkit.core.summaries import ClassMoments, FieldwiseSums, Moments, SummaryBase
-from llrkit.errors import (
-    ConstantScoreError,
-    InfiniteScoreError,
-    InputError,
-    ReversedScoresWarning,
-    SystemCountError,
-    TooFewTrialsError,
-    UnknownNameError,
-)
 from llrkit.maps.training_range import gap_of_moments
+from llrkit.metrics.measure import FEWEST_AT_AN_END, SHARE_AT_AN_END
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.source import POSITION, ROW
 
 FEW_TO_TRAIN = 30
 """Trials of a class with which its mean score is known to 18 % of its spread (1 / sqrt(30))."""
@@ -58,57 +52,69 @@ def few_to_train(n_target: int, n_nontarget: int) -> str:
     return f"only {few}: the mean score of the class is known to {known}, so LLRs may be far off"
 
 
-ROW = "row"
 BEYOND_CHANCE = 3.0
 """Standard errors by which the mean of targets is below that of non-targets before a fit warns."""
 
 
-def training_moments(source: ScoreSource, *, at_least: int = 1, finite: bool = True) -> Moments:
-    """Moments of the training scores of one system, after the checks of :func:`check_moments`."""
+def training_moments(
+    source: ScoreSource, *, at_least: int = 1, finite: bool = True, spread: bool = False
+) -> Moments:
+    """Moments of the training scores of one system, after the checks of :func:`check_moments`.
+
+    A class whose scores are all equal has no density, and is refused if the fit needs a ``spread``.
+    """
     moments = source.reduce(Moments.of)
     check_moments(source, moments, at_least=at_least, finite=finite)
-    if len(moments.target.mean) != 1:
-        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")
+    for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
+        if spread and not class_moments.variance[0] > 0.0:
+            raise errors.ConstantScoreError(f"the {name} scores are constant: they have no density")
     return moments
 
 
-def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1, finite: bool = True) -> None:
+def check_moments(
+    source: ScoreSource, moments: Moments, *, at_least: int = 1, finite: bool = True, several: bool = False
+) -> None:
     """Refuse an empty class, too few trials and constant scores; warn of reversed ones.
 
-    Infinite scores are refused if they must be ``finite``.
+    Infinite scores are refused if they must be ``finite``, and those of several systems unless the fit takes
+    ``several``.
     """
     # ordered from what makes every later number meaningless to what only deserves a warning
     target, nontarget = moments.target, moments.nontarget
+    if not several and len(target.mean) != 1:
+        raise errors.SystemCountError(f"one system expected, got {len(target.mean)}; use fit_fusion")
     require_both_classes(target.count, nontarget.count)
     if finite and (target.n_infinite or nontarget.n_infinite):
-        raise InfiniteScoreError(f"{_first_infinite(source)}; a fit needs finite scores")
+        raise errors.InfiniteScoreError(f"{_first_infinite(source)}; a fit needs finite scores")
     for name, one in (("target", target), ("non-target", nontarget)):
         if one.n_infinite and one.n_infinite == one.count:
             every = counted(int(one.count), f"{name} score")
-            raise InfiniteScoreError(
+            raise errors.InfiniteScoreError(
                 f"{_first_infinite(source)}, like all of {every}; at least one must be finite: bound the "
                 "LLRs when you calibrate (bound=, --bound)"
             )
     # fourth moments are needed for standard errors and shape; a sum that overflowed would make them nan
     if not (np.isfinite(target.m4).all() and np.isfinite(nontarget.m4).all()):
-        raise InputError("the scores are too large to calibrate: their fourth moment is beyond float64")
+        raise errors.InputError(
+            "the scores are too large to calibrate: their fourth moment is beyond float64"
+        )
     spread = np.maximum(target.high, nontarget.high) - np.minimum(target.low, nontarget.low)
     # fourth powers of such differences come close to the end of float64
     if np.any((spread > 0) & (spread < 1e-70)):
-        raise InputError("the scores are too close together to calibrate: their range is below 1e-70")
+        raise errors.InputError("the scores are too close together to calibrate: their range is below 1e-70")
     for name, class_moments in (("target", target), ("nontarget", nontarget)):
         if class_moments.n < at_least:
             few = counted(class_moments.n, f"{name} trial")
-            raise TooFewTrialsError(f"{few}; this method needs at least {at_least}")
+            raise errors.TooFewTrialsError(f"{few}; this method needs at least {at_least}")
     if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
-        raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
+        raise errors.ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
     # the warning waits for three standard errors: with few trials reversed means are often chance
     chance = np.sqrt(target.variance / target.n + nontarget.variance / nontarget.n)
     if np.all(nontarget.mean - target.mean > BEYOND_CHANCE * chance):
         warn_caller(
             f"targets score {target.mean[0]:.4g} on average, non-targets {nontarget.mean[0]:.4g}: "
             "is a higher score really more target-like?",
-            ReversedScoresWarning,
+            errors.ReversedScoresWarning,
         )
 
 
@@ -140,33 +146,23 @@ def _one_system_or_all(values: FloatArray) -> float | list[float]:
 
 @dataclass(frozen=True, eq=False)
 class FirstInfinite(SummaryBase):
-    """The first infinite score of each class, by its position there; chunks are merged in order."""
+    """The number of the first infinite score of each class; infinite if there is none."""
 
-    n: tuple[int, int]
-    place: tuple[float, float]
-    row: float
+    target: float
+    nontarget: float
 
     @classmethod
-    def of(cls, chunk: Scores) -> FirstInfinite:
-        """The first infinite scores of a chunk, and the row of the first one where rows are known."""
-        places, row = [], math.inf
-        for class_index, values in enumerate((chunk.target, chunk.nontarget)):
-            bad = np.flatnonzero(np.isinf(values) if values.ndim == 1 else np.isinf(values).any(axis=1))
-            places.append(float(bad[0]) if len(bad) else math.inf)
-            if len(bad) and ROW in chunk.columns:
-                row = min(row, float(chunk.columns[ROW][class_index][bad].min()))
-        return cls((chunk.n_target, chunk.n_nontarget), (places[0], places[1]), row)
+    def at(cls, column: str) -> Callable[[Scores], FirstInfinite]:
+        """A summarizer; the column numbers the trials."""
+
+        def first(values: Array, numbers: Array) -> float:
+            bad = np.isinf(values) if values.ndim == 1 else np.isinf(values).any(axis=1)
+            return float(numbers[bad].astype(np.float64).min(initial=math.inf))
+
+        return lambda chunk: cls(*map(first, (chunk.target, chunk.nontarget), chunk.columns[column]))
 
     def __add__(self, other: FirstInfinite) -> FirstInfinite:
-        return FirstInfinite(
-            (self.n[0] + other.n[0], self.n[1] + other.n[1]),
-            (
-                # positions count within a class, so those of a later chunk follow after the trials before it
-                min(self.place[0], self.n[0] + other.place[0]),
-                min(self.place[1], self.n[1] + other.place[1]),
-            ),
-            min(self.row, other.row),
-        )
+        return FirstInfinite(min(self.target, other.target), min(self.nontarget, other.nontarget))
 
     def __mul__(self, weight: float) -> FirstInfinite:
         return self
@@ -175,12 +171,13 @@ class FirstInfinite(SummaryBase):
 def _first_infinite(source: ScoreSource) -> str:
     try:
         # a second pass, made only on the way to an error: the message names the row
-        first = source.with_columns(ROW).reduce(FirstInfinite.of)
-        return f"{source.place(int(first.row))}: the score is infinite"
-    except UnknownNameError:  # not a table: the position within the class must do
-        first = source.reduce(FirstInfinite.of)
-        name, class_index = ("target", 0) if math.isfinite(first.place[0]) else ("nontarget", 1)
-        return f"the {name} score at index {first.place[class_index]:.0f} is infinite"
+        first = source.with_columns(ROW).reduce(FirstInfinite.at(ROW))
+        return f"{source.place(int(min(first.target, first.nontarget)))}: the score is infinite"
+    except errors.UnknownNameError:  # not a table: the position within the class must do
+        first = source.with_columns(POSITION).reduce(FirstInfinite.at(POSITION))
+        found = math.isfinite(first.target)
+        name, place = ("target", first.target) if found else ("nontarget", first.nontarget)
+        return f"the {name} score at index {place:.0f} is infinite"
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +203,7 @@ class DistinctScores:
             return cls._too_many(limit)
         t, n = (np.unique(index.ascending, return_counts=True) for index in score_indexes(chunk))
         no_t, no_n = np.zeros(len(t[0])), np.zeros(len(n[0]))
-        return cls._joined(
-            limit, (t[0], t[1].astype(np.float64), no_t), (n[0], no_n, n[1].astype(np.float64))
-        )
+        return cls._joined(limit, (*t, no_t), (n[0], no_n, n[1]))
 
     @classmethod
     def at(cls, limit: int) -> Callable[[Scores], DistinctScores]:
@@ -220,17 +215,11 @@ class DistinctScores:
         return cls(limit, None, np.empty(0), np.empty(0))
 
     @classmethod
-    def _joined(cls, limit: int, *tables: tuple[FloatArray, ...]) -> DistinctScores:
+    def _joined(cls, limit: int, *tables: tuple[Array, Array, Array]) -> DistinctScores:
         if max(len(table[0]) for table in tables) > limit:
             return cls._too_many(limit)
-        values, place = np.unique(np.concatenate([table[0] for table in tables]), return_inverse=True)
-        if len(values) > limit:
-            return cls._too_many(limit)
-        target, nontarget = (
-            np.bincount(place, np.concatenate([table[column] for table in tables])).astype(np.float64)
-            for column in (1, 2)
-        )
-        return cls(limit, values.astype(np.float64), target, nontarget)
+        values, target, nontarget = pooled_points(*tables)
+        return cls(limit, values, target, nontarget) if len(values) <= limit else cls._too_many(limit)
 
     def __add__(self, other: DistinctScores) -> DistinctScores:
         # once too many, always too many: the tables of later chunks are not kept
@@ -244,6 +233,20 @@ class DistinctScores:
 
     def __mul__(self, weight: float) -> DistinctScores:
         return DistinctScores(self.limit, self.values, self.target * weight, self.nontarget * weight)
+
+
+def pooled_points(*tables: tuple[Array, Array, Array]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distinct points of several tables, ascending, and the sums of the two weights that tables give them.
+
+    Examples
+    --------
+    >>> pooled_points((np.array([1.0, 2.0]), np.ones(2), np.zeros(2)), (np.ones(1), np.zeros(1), np.ones(1)))
+    (array([1., 2.]), array([1., 1.]), array([1., 0.]))
+    """
+    points, target, nontarget = (np.concatenate(column) for column in zip(*tables, strict=True))
+    distinct, place = np.unique(points, return_inverse=True)
+    w_target, w_nontarget = (np.bincount(place, w).astype(np.float64) for w in (target, nontarget))
+    return distinct.astype(np.float64), w_target, w_nontarget
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,11 +337,8 @@ class WeightedPoints:
     def standardized(self, center: float, scale: float) -> WeightedPoints:
         """The same points as ``(s - center) / scale``; a negative scale turns their order round."""
         points = (self.points - center) / scale
-        return (
-            WeightedPoints(points, self.weights)
-            if scale > 0
-            else WeightedPoints(points[::-1], self.weights[::-1])
-        )
+        forward = 1 if scale > 0 else -1
+        return WeightedPoints(points[::forward], self.weights[::forward])
 
     def quantile(self, p: float) -> float:
         """The point up to which a share ``p`` of the weight lies, half of its own weight included."""
@@ -365,7 +365,7 @@ class TrainingPoints:
         """Root of the mean within-class variance; negative when targets score below non-targets."""
         v = 0.5 * float(self.moments.target.variance[0] + self.moments.nontarget.variance[0])
         if v == 0.0:
-            raise ConstantScoreError("each class is constant: the slope would be infinite")
+            raise errors.ConstantScoreError("each class is constant: the slope would be infinite")
         down = self.moments.target.mean[0] < self.moments.nontarget.mean[0]
         # the sign turns reversed scores around, so fits can assume that targets score higher
         return -float(np.sqrt(v)) if down else float(np.sqrt(v))
@@ -375,10 +375,8 @@ class TrainingPoints:
 
         What is fitted there follows the scores through every affine map of them.
         """
-        return (
-            self.target.standardized(self.center, self.scale),
-            self.nontarget.standardized(self.center, self.scale),
-        )
+        center, scale = self.center, self.scale
+        return self.target.standardized(center, scale), self.nontarget.standardized(center, scale)
 
 
 def training_points(source: ScoreSource, moments: Moments) -> TrainingPoints:
@@ -389,18 +387,8 @@ def training_points(source: ScoreSource, moments: Moments) -> TrainingPoints:
 
 def points_of_grid(grid: DensityGrid, moments: Moments) -> TrainingPoints:
     """The points of both classes."""
-    return TrainingPoints(
-        moments,
-        WeightedPoints.of(grid.target, grid.low, grid.high),
-        WeightedPoints.of(grid.nontarget, grid.low, grid.high),
-    )
-
-
-def require_spread(moments: Moments) -> None:
-    """Refuse a class whose scores are all equal: it has no density."""
-    for name, class_moments in (("target", moments.target), ("nontarget", moments.nontarget)):
-        if not class_moments.variance[0] > 0.0:
-            raise ConstantScoreError(f"the {name} scores are constant: they have no density")
+    points = (WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget))
+    return TrainingPoints(moments, *points)
 
 
 def spread_of(class_moments: ClassMoments) -> tuple[float, float]:
@@ -408,9 +396,6 @@ def spread_of(class_moments: ClassMoments) -> tuple[float, float]:
     return float(class_moments.mean[0]), float(np.sqrt(class_moments.variance[0]))
 
 
-SHARE_AT_AN_END = 0.01
-"""Of a class, from which on scores count as saturated; and never fewer than ``FEWEST_AT_AN_END`` trials."""
-FEWEST_AT_AN_END = 5
 FEW_DIFFERENT = 256
 """Different scores up to which ties are looked for."""
 TRIALS_PER_SCORE = 4.0
@@ -478,9 +463,7 @@ class TiedScores(FieldwiseSums):
     def of(cls, chunk: Scores) -> TiedScores:
         """Of a chunk with one system."""
         return cls(
-            ClassEnds.of(chunk.target),
-            ClassEnds.of(chunk.nontarget),
-            DistinctScores.of(chunk, FEW_DIFFERENT),
+            ClassEnds.of(chunk.target), ClassEnds.of(chunk.nontarget), DistinctScores.of(chunk, FEW_DIFFERENT)
         )
 
     @property

@@ -1,4 +1,4 @@
-"""NumPy files and the HDF5 files of BOSARIS, SIDEKIT and bob.
+"""Binary files: Parquet and Arrow, NumPy, and the HDF5 files of BOSARIS, SIDEKIT and bob.
 
 The HDF5 library (h5py is needed) follows the sizes in a heap without looking where they lead; a size of
 nothing keeps it busy for ever (version 2.0), which no caller can stop. So heaps are walked through here
@@ -14,10 +14,9 @@ import struct
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -25,10 +24,12 @@ import polars as pl
 
 from llrkit.base.arguments import Array
 from llrkit.base.files import naming_file, replacing
-from llrkit.base.process import require_memory
+from llrkit.base.process import at_once, fits, memory_limit, needed_package, require_memory, stage
 from llrkit.base.text import counted
-from llrkit.errors import FileFormatError, InputError, MissingPackageError
-from llrkit.io.table_columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
+from llrkit.errors import FileFormatError, InputError
+from llrkit.io import table_columns
+from llrkit.io.read_options import require_text_name
+from llrkit.io.table_columns import Scan, TrialTable, header_roles, held_size, named, with_roles
 from llrkit.io.text_lines import refuse_bomb
 from llrkit.io.text_tables import long_table
 from llrkit.io.trial_checks import target_mask_of
@@ -36,21 +37,117 @@ from llrkit.scores.source import Roles
 
 Arrays = dict[str, Array]
 ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "test", "segments", "columns")
+BATCH_ROWS = 1 << 20
+_ARROW_FILE = b"ARROW1"
+_FEWEST_ROWS = 1 << 16
+_PIECES = 16
+"""A piece takes one part in so many of the memory that may be used."""
+
+
+def scan_columns(
+    file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
+) -> Scan | TrialTable:
+    """A Parquet or Arrow file (Feather 2) to be read batch by batch; an Arrow stream is read at once."""
+    if kind == "arrow" and _is_arrow_stream(file):
+        with _naming_file(file, kind), stage(f"reading {file.name}"):
+            require_memory(decoded_size(file, kind), str(file), table_columns.IN_BATCHES)
+            table = pl.read_ipc_stream(file.read_bytes())  # as bytes: polars loses its place in files
+            _require_equal_lengths(table)
+        return with_roles(TrialTable(str(file), kind, table), score=score, label=label)
+    require_text_name(file)
+    with _naming_file(file, kind):
+        lazy, rows, width = _description(file, kind)
+        schema = lazy.collect_schema()
+    roles = header_roles(schema.names(), score=score, label=label, where=str(file))
+    like = roles.assigned_to(TrialTable(str(file), kind, pl.DataFrame(schema=schema)))
+
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        lazy_wanted = lazy.select(roles.needed_for(schema.names(), wanted))
+        # Row numbers are counted here: polars does not say where in the file a batch stands.
+        first_row = 0
+        with _naming_file(file, kind), stage(f"reading {file.name}", rows) as done:
+            for batch in _batches(lazy_wanted, rows, width):
+                _require_equal_lengths(batch)
+                if batch.height:
+                    yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
+                first_row += batch.height
+                done(batch.height)
+        # Damaged files can end early without an error of polars.
+        if first_row != rows:
+            raise FileFormatError(f"{file}: {first_row:,} rows were read, but the file says it has {rows:,}")
+        if first_row == 0:
+            yield replace(like, table=like.table.select(wanted))
+
+    return Scan(like, read, rows=rows, size=rows * width + file.stat().st_size)
+
+
+def glance(file: Path, kind: str, rows: int) -> pl.DataFrame:
+    """The first rows of a Parquet or Arrow file."""
+    require_text_name(file)
+    with _naming_file(file, kind):
+        return _description(file, kind)[0].head(rows).collect()
+
+
+def decoded_size(file: Path, kind: str) -> float:
+    """About what the values of a file take in memory: rows times widths, and its size for letters of texts.
+
+    The bytes in the footer of a Parquet file are those of packed dictionaries, so they are not asked for. An
+    Arrow stream does not say how many rows it has.
+    """
+    size = float(file.stat().st_size)
+    if kind == "arrow" and _is_arrow_stream(file):
+        return size
+    with _naming_file(file, kind):
+        _, rows, width = _description(file, kind)
+    return rows * width + size
+
+
+def _description(file: Path, kind: str) -> tuple[pl.LazyFrame, int, float]:
+    """A file that is not read yet, its number of rows, and the bytes that each takes in memory."""
+    lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+    # From the metadata; no column is read for it.
+    rows = int(lazy.select(pl.len()).collect().item())
+    # 1,024 rows of nulls, since fixed costs would distort the width of a single one.
+    return lazy, rows, held_size(pl.DataFrame(schema=lazy.collect_schema()).clear(1024)) / 1024
+
+
+def _batches(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFrame]:
+    # Groups of rows may be too large to be decoded as a whole, and polars decodes several ahead. So a file
+    # that does not fit is read in pieces. Each looks for its first row again, so it is as large as memory
+    # allows with several in work at a time.
+    step = rows if fits(rows * width) else max(_FEWEST_ROWS, int(memory_limit() / (_PIECES * width)))
+    for start in range(0, rows, max(step, 1)):
+        piece = table if step == rows else table.slice(start, step)
+        yield from piece.collect_batches(chunk_size=at_once(BATCH_ROWS, unit=8), maintain_order=True)
+
+
+def _is_arrow_stream(file: Path) -> bool:
+    with file.open("rb") as raw:
+        return raw.read(len(_ARROW_FILE)) != _ARROW_FILE
+
+
+def _require_equal_lengths(table: pl.DataFrame) -> None:
+    if any(column.len() != table.height for column in table):  # of a damaged file
+        raise ValueError("its columns have different lengths")
+
+
+def _naming_file(file: Path, kind: str) -> AbstractContextManager[None]:
+    # PanicException is no PolarsError: polars panics on some damaged files.
+    errors = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError
+    return naming_file(file, kind.capitalize(), *errors)
 
 
 def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
     """Read arrays of equal length, or ``target`` and ``nontarget``, or a matrix of scores with ids."""
     arrays = read_arrays(file)
-    name = score[0] if score else named(list(arrays), SCORE_NAMES)
-    classes = {"target", "nontarget"} <= arrays.keys() and all(
-        arrays[one].ndim == 1 for one in ("target", "nontarget")
-    )
+    name = score[0] if score else named(list(arrays), table_columns.SCORE_NAMES)
+    vectors = {key for key, array in arrays.items() if array.ndim == 1}
     # An array of scores wins over one array per class.
-    if classes and (name is None or name not in arrays):
+    if vectors >= {"target", "nontarget"} and (name is None or name not in arrays):
         return two_classes(arrays["target"], arrays["nontarget"], str(file), "npz", name or "score", label)
     if name is not None and name in arrays and arrays[name].ndim == 2:
         return _npz_matrix(file, arrays, name)
-    role = label or named(list(arrays), LABEL_NAMES)
+    role = label or named(list(arrays), table_columns.LABEL_NAMES)
     wanted = [*(score or [name or "score"]), *([role] if role else [])]
     for wish in wanted:
         if wish not in arrays:
@@ -105,19 +202,16 @@ def _npz_matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
     values = arrays[name]
     row_ids, column_ids = (named(list(arrays), names) for names in (ROW_IDS, COLUMN_IDS))
     if row_ids is None or column_ids is None:
-        raise FileFormatError(
-            f"{file}: array {name!r} has shape {values.shape}, expected (n,), or row_ids and column_ids "
-            "beside a matrix"
-        )
+        expected = "expected (n,), or row_ids and column_ids beside a matrix"
+        raise FileFormatError(f"{file}: array {name!r} has shape {values.shape}, {expected}")
     shape = (arrays[row_ids].size, arrays[column_ids].size)
     if values.shape != shape or values.dtype.kind not in "iuf":
         raise FileFormatError(f"{file}: {name!r} has shape {values.shape}, but there are ids for {shape}")
     ids = [arrays[one].ravel().astype(str).tolist() for one in (row_ids, column_ids)]
-    table = long_table(values, ids[0], ids[1])
-    role = named(list(arrays), LABEL_NAMES)
+    role, label = named(list(arrays), table_columns.LABEL_NAMES), None
+    table = long_table(values, *ids)
     if role is not None and arrays[role].shape == values.shape:
-        table = table.with_columns(pl.Series("label", arrays[role].ravel()))
-    label = "label" if "label" in table.columns else None
+        table, label = table.with_columns(pl.Series("label", arrays[role].ravel())), "label"
     return TrialTable(str(file), "npz", table, Roles(("score",), label, "enroll", "test"))
 
 
@@ -171,6 +265,22 @@ def read_arrays(file: Path) -> Arrays:
     return arrays
 
 
+def prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    """Arrays of a part of something, under names that say which part.
+
+    Examples
+    --------
+    >>> part_of(prefixed("plda.", {"mean": np.zeros(1)}), "plda.")
+    {'mean': array([0.])}
+    """
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def part_of(arrays: Mapping[str, Array], prefix: str) -> Arrays:
+    """The arrays of one part, by the names they have in it; none if it is not there."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 @contextmanager
 def _opened_for_numpy(file: Path, kind: str) -> Iterator[BinaryIO]:
     """A file opened here, since ``np.load`` leaves a broken one open; NumPy warns of files of Python 2."""
@@ -211,38 +321,31 @@ HEAP = b"GCOL\x01\0\0\0"  # signature, version, three bytes that are zero
 
 
 def _refuse_endless_heaps(file: Path) -> None:
-    """Raise if a heap holds something that is larger than the heap, or of no size."""
-    if not file.stat().st_size:  # nothing cannot be mapped
+    """Raise unless going from object to object leads to the end of every heap; sizes have eight bytes."""
+    whole = file.stat().st_size
+    if not whole:  # nothing cannot be mapped
         return
     with file.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        at = data.find(HEAP)
-        while at >= 0:
-            if not _heap_ends(data, at):
-                raise FileFormatError(f"{file}: cannot be read as HDF5 (the heap at byte {at} has no end)")
-            at = data.find(HEAP, at + len(HEAP))
-
-
-def _heap_ends(data: mmap.mmap, start: int) -> bool:
-    """Whether going from object to object leads to the end of a heap; sizes have eight bytes."""
-    if start + 16 > len(data):
-        return False
-    end = start + int(struct.unpack_from("<Q", data, start + 8)[0])
-    at = start + 16
-    if end > len(data):
-        return False
-    while at + 16 <= end:
-        index, size = struct.unpack_from("<H6xQ", data, at)
-        step = 16 + (size + 7) // 8 * 8 if index else size  # index 0 is free space, with its header
-        if step < 16 or step > end - at:
-            return False
-        at += step
-    return at <= end
+        start = data.find(HEAP)
+        while start >= 0:
+            at, end = start + 16, whole + 1  # beyond the file, as if it had no end
+            if at <= whole:
+                end = start + int(struct.unpack_from("<Q", data, start + 8)[0])
+            while at + 16 <= end <= whole:
+                index, size = struct.unpack_from("<H6xQ", data, at)
+                step = 16 + (size + 7) // 8 * 8 if index else size  # index 0 is free space, with its header
+                # An object of no size, or one that is larger than the heap.
+                at, end = (at + step, end) if 16 <= step <= end - at else (at, whole + 1)
+            if not at <= end <= whole:
+                raise FileFormatError(f"{file}: cannot be read as HDF5 (the heap at byte {start} has no end)")
+            start = data.find(HEAP, start + len(HEAP))
 
 
 Ids: TypeAlias = tuple[pl.Series, pl.Series]
 Archive: TypeAlias = Mapping[str, Any]
 """Arrays by name; h5py has no types."""
 
+_NEED = ("HDF5 files need h5py", "hdf5")
 VERSION = "2.0"
 DEFLATE_RATIO, ID_RATIO = 1100, 200
 """How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
@@ -252,17 +355,10 @@ TRIAL_BYTES, CELL_BYTES = 48, 64
 """What a trial takes, two ids and a value, and a cell while it becomes one, with its place in the matrix."""
 
 
-def _h5py() -> ModuleType:
-    try:
-        return import_module("h5py")
-    except ImportError:
-        raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
-
-
 @contextmanager
 def _opened(file: Path) -> Iterator[Archive]:
     """An HDF5 file that leads to no other file; whatever goes wrong names it."""
-    h5py = _h5py()
+    h5py = needed_package("h5py", *_NEED)
     with naming_file(file, "HDF5", Exception):  # h5py raises nearly everything on broken files
         _refuse_endless_heaps(file)
         with h5py.File(file, "r") as archive:
@@ -298,10 +394,8 @@ def read_hdf5(file: Path) -> TrialTable:
         arrays = [one for one in archive if hasattr(archive[one], "shape")]
         if len(arrays) == 1:
             return one_class(_hdf5_array(archive, arrays[0], name), name, "bosaris")
-        raise FileFormatError(
-            f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
-            f"{', '.join(archive) or 'none'}"
-        )
+        expected = "/scores and /score_mask, /trial_mask, or one array"
+        raise FileFormatError(f"{file}: expected {expected}; there are: {', '.join(archive) or 'none'}")
 
 
 def _bosaris_key(archive: Archive, file: str) -> TrialTable:
@@ -331,9 +425,8 @@ def read_hdf5_quality(file: Path) -> tuple[list[str], Array]:
     """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
     with _opened(file) as archive:
         if "ids" not in archive or "values" not in archive:
-            raise FileFormatError(
-                f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
-            )
+            there = ", ".join(archive) or "none"
+            raise FileFormatError(f"{file}: expected /ids and /values; there are: {there}")
         ids = _hdf5_texts(archive, "ids", str(file))
         # A file with one measure may hold a plain vector.
         values = np.atleast_2d(_hdf5_array(archive, "values", str(file)))
@@ -381,9 +474,9 @@ def _blocks_of_matrices(
     """Blocks of rows of matrices that belong together: the ids of rows and columns, then each matrix."""
     ids = []
     for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
-        there = next((known for known in (name, other) if known in archive), None)
-        if there is None:
+        if name not in archive and other not in archive:
             raise FileFormatError(f"{file}: neither /{name} nor /{other}")
+        there = name if name in archive else other
         ids.append(pl.Series(_hdf5_texts(archive, there, file), dtype=pl.String))
     row_ids, column_ids = ids
     matrices = [_announced_hdf5_array(archive, name, file) for name in names]
@@ -411,7 +504,7 @@ def _trials_of_matrices(blocks: Iterable[tuple[Ids, Array, Array]], name: str, f
 
 def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> None:
     """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
-    h5py = _h5py()
+    h5py = needed_package("h5py", *_NEED)
     column = trials.label if key else (trials.score[0] if len(trials.score) == 1 else None)
     if trials.enroll is None or trials.test is None or column is None:
         what = "a label" if key else "one score"

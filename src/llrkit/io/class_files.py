@@ -13,22 +13,12 @@ import polars as pl
 from llrkit.base.arguments import Array
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError, UnknownNameError
-from llrkit.io.array_files import Arrays, read_arrays
-from llrkit.io.column_files import glance
+from llrkit.io import table_columns
+from llrkit.io.array_files import Arrays, glance, read_arrays
 from llrkit.io.formats import detect, files_of, first_rows, read_table
 from llrkit.io.joins import join_key, refuse_unmatched_trials
 from llrkit.io.read_options import CLASSES, PathArg, Reading
-from llrkit.io.table_columns import (
-    LABEL_NAMES,
-    SCORE_NAMES,
-    TEST_NAMES,
-    TrialTable,
-    first_true,
-    has_header,
-    named,
-    unique_names,
-    with_roles,
-)
+from llrkit.io.table_columns import LABEL_NAMES, SCORE_NAMES, TrialTable, first_true, has_header, named
 from llrkit.io.trial_checks import by_policy_on_repeated, with_scores
 from llrkit.scores.classes import ClassScores
 from llrkit.scores.labels import class_codes, class_names, classify_words, listed
@@ -109,7 +99,7 @@ def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | N
     """
     table = trials.table
     role = label or trials.label or named(table.columns, TRUTH_NAMES)
-    test = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES, "file_name"))
+    test = trials.test or named(table.columns, ("id", "ids", *table_columns.TEST_NAMES, "file_name"))
     if classes is not None:
         names = chosen_classes(table.columns, classes, trials.file)
     else:
@@ -131,20 +121,16 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
     # a column such as ``language`` may be either: it is the hypothesis unless it was asked for as the label
     hypothesis = named([name for name in table.columns if name != label], HYPOTHESIS_NAMES)
     given = label or named([name for name in table.columns if name != hypothesis], TRUTH_NAMES)
-    trial = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES))
+    trial = trials.test or named(table.columns, ("id", "ids", *table_columns.TEST_NAMES))
     if score is None or hypothesis is None or trial is None:
-        raise FileFormatError(
-            f"{trials.file}: a long table needs the columns of trial, class and score; there are: "
-            + ", ".join(table.columns)
-        )
+        needs = "a long table needs the columns of trial, class and score"
+        raise FileFormatError(f"{trials.file}: {needs}; there are: {', '.join(table.columns)}")
     scored = with_scores(trials.with_roles(score=(score,)), droppable=False)
     numbers = scored.table.with_columns(pl.col(hypothesis).cast(pl.String))
     row = first_true(numbers.select(pl.struct(trial, hypothesis).is_duplicated()).to_series())
     if row is not None:
-        raise FileFormatError(
-            f"{trials.place(row)}: trial {table[trial][row]} has more than one score for "
-            f"class {table[hypothesis][row]}"
-        )
+        again = f"more than one score for class {table[hypothesis][row]}"
+        raise FileFormatError(f"{trials.place(row)}: trial {table[trial][row]} has {again}")
     names = chosen_classes(numbers[hypothesis].unique(maintain_order=True).to_list(), classes, trials.file)
     # pivot keeps the order in which trials come first, and leaves null where a class has no row.
     wide = numbers.pivot(on=hypothesis, index=trial, values=score, maintain_order=True)
@@ -242,9 +228,8 @@ def read_classes(
     >>> read_classes(file)
     ClassScores(2 trials of 3 classes)
     """
-    reading = Reading(
-        key=key, classes=None if classes is None else tuple(classes), label=label, missing=missing
-    )
+    named_classes = None if classes is None else tuple(classes)
+    reading = Reading(key=key, classes=named_classes, label=label, missing=missing)
     return class_scores_of_table(read_class_table(path, reading))
 
 
@@ -266,10 +251,8 @@ def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
             trials = with_scores(wide_roles(trials, classes, label), droppable=False)
     # One numeric column is the score of two classes, which another reader takes.
     if len(trials.score) < 2:
-        raise FileFormatError(
-            f"{trials.file}: {counted(len(trials.score), 'column')} with numbers, at least two classes are "
-            f"needed; there are the columns {listed(trials.table.columns)}"
-        )
+        few = f"{counted(len(trials.score), 'column')} with numbers, at least two classes are needed"
+        raise FileFormatError(f"{trials.file}: {few}; there are the columns {listed(trials.table.columns)}")
     if reading.key is not None:
         key = _read_class_key(reading.key, reading.label)
         trials = join_key(trials, key, missing=reading.missing, duplicates="error")
@@ -309,10 +292,8 @@ def _classes_like_first(first: TrialTable, other: TrialTable) -> TrialTable:
 def class_scores_of_table(trials: TrialTable) -> ClassScores:
     """Checked scores of a table with labels; faults are named by their line."""
     if trials.label is None:
-        raise FileFormatError(
-            f"{trials.file}: no column with the true classes; name it with --label-column, or give --key. "
-            f"There are the columns {listed(trials.table.columns)}"
-        )
+        none = "no column with the true classes; name it with --label-column, or give --key"
+        raise FileFormatError(f"{trials.file}: {none}. There are the columns {listed(trials.table.columns)}")
     labels = trials.table[trials.label].cast(pl.String).str.strip_chars()
     row = first_true(labels.is_null() | ~labels.is_in(list(trials.score)))
     if row is not None:
@@ -379,9 +360,16 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
     rows = first_rows(file)
     if is_lre07(rows):
         return True
-    head = _glance_at_class_table(file, kind, rows)
-    if head is None:
+    if kind == "text" and has_header(rows):
+        # Lines of another width are errors that the reader names; they do not decide here.
+        whole = [row for row in rows[1:] if len(row) == len(rows[0])]
+        schema = dict.fromkeys(table_columns.unique_names(rows[0]), pl.String)
+        table = pl.DataFrame(whole, schema=schema, orient="row")
+    elif kind in ("parquet", "arrow"):
+        table = glance(file, kind, _HEAD)
+    else:  # no table with a header
         return False
+    head = table_columns.with_roles(TrialTable(str(file), kind, table), score=[], label=None)
     columns = head.table.columns
     if _is_long_class_table(columns):
         # language is a hypothesis here, not the truth, although it is among the names of both.
@@ -396,19 +384,6 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
     there = set(_distinct_classes(labels.table[labels.label]))
     # half of them, so that a label nobody knows is an error with its line, not another kind of file
     return len(there) > 0 and 2 * len(there & set(wide.score)) >= len(there)
-
-
-def _glance_at_class_table(file: Path, kind: str, rows: list[list[str]]) -> TrialTable | None:
-    """The first rows of a table with a header; None where there is none."""
-    if kind == "text" and has_header(rows):
-        # Lines of another width are errors that the reader names; they do not decide here.
-        whole = [row for row in rows[1:] if len(row) == len(rows[0])]
-        table = pl.DataFrame(whole, schema=dict.fromkeys(unique_names(rows[0]), pl.String), orient="row")
-    elif kind in ("parquet", "arrow"):
-        table = glance(file, kind, _HEAD)
-    else:
-        return None
-    return with_roles(TrialTable(str(file), kind, table), score=[], label=None)
 
 
 def _distinct_classes(column: pl.Series) -> list[str]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
 
-from llrkit.base.files import note_input, state_of, unchanged
+from llrkit.base.files import file_sha256, note_input, state_of, unchanged
 from llrkit.base.process import refuse_after_fork, warn_caller
 from llrkit.base.text import not_among
 from llrkit.errors import FileFormatError, InputError, LlrkitWarning, SkippedFilesWarning, UnknownNameError
-from llrkit.io.array_files import read_hdf5, read_npy, read_npz
-from llrkit.io.column_files import decoded_size, scan_columns
+from llrkit.io.array_files import decoded_size, read_hdf5, read_npy, read_npz, scan_columns
 from llrkit.io.read_options import PLAIN, PathArg, Reading
 from llrkit.io.table_columns import LAYOUTS, Scan, TrialTable, in_one_schema, together
 from llrkit.io.text_lines import GZIP, ZSTD, open_text
@@ -109,8 +108,6 @@ def scan_file(file: Path, reading: Reading) -> Scan:
         opened = _opened_by_format(file, reading)
     if not isinstance(opened, Scan):
         return Scan.of(opened)
-    if state is None:
-        return opened
     read = opened.read
 
     # Compared with the state at the first look, not at the start of this pass: a change between two
@@ -133,9 +130,9 @@ def _opened_by_format(file: Path, reading: Reading) -> Scan | TrialTable:
         )
     if kind in ("parquet", "arrow"):
         return scan_columns(file, kind, score=reading.score, label=reading.own_label)
-    if kind in ("npz", "npy"):
-        if kind == "npy":
-            return read_npy(file)
+    if kind == "npy":
+        return read_npy(file)
+    if kind == "npz":
         return read_npz(file, score=reading.score, label=reading.own_label)
     # The name stands for the HDF5 files and for the text files of BOSARIS; the first bytes tell which.
     if kind == "bosaris" and detect(file) == "bosaris":
@@ -143,6 +140,25 @@ def _opened_by_format(file: Path, reading: Reading) -> Scan | TrialTable:
     if kind == "bosaris":  # its text files have the columns of Kaldi's
         reading = replace(reading, format="kaldi")
     return scan_delimited(file, reading)
+
+
+def sha256_of(path: PathArg) -> str:
+    """The hash of a training file, as kept in a calibration file.
+
+    Of a directory or a glob, the hash of what ``sha256sum`` prints for its files in the order of their names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = file.write_text("abc")
+    >>> sha256_of(file)[:16], sha256_of(file.parent)[:16]
+    ('ba7816bf8f01cfea', 'de6ab0485a2f9629')
+    """
+    hashes = [(file_sha256(file), file.name) for file in files_of(path)]
+    if len(hashes) == 1 and Path(path).is_file():
+        return hashes[0][0]
+    return hashlib.sha256("".join(f"{digest}  {name}\n" for digest, name in hashes).encode()).hexdigest()
 
 
 def files_of(path: PathArg) -> list[Path]:
@@ -253,13 +269,8 @@ def _matches_pattern(place: str, pattern: str) -> bool:
     if not glob.has_magic(pattern) or "**" in pattern or os.path.exists(pattern):
         return False
     folder, name = os.path.split(os.path.abspath(pattern))
-    parts, wanted = Path(place).parent.parts, Path(os.path.realpath(folder)).parts
-    return (
-        len(parts) == len(wanted)
-        and all(map(fnmatchcase, parts, wanted))
-        and fnmatchcase(Path(place).name, name)
-        and is_taken(Path(place).name, name)
-    )
+    taken = is_taken(Path(place).name, name)
+    return taken and Path(place).match(os.path.join(os.path.realpath(folder), name))
 
 
 def local_files(path: PathArg) -> list[Path]:

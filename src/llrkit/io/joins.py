@@ -31,8 +31,8 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     labels come from the key whatever columns the scores have: one of the same name is left out.
     """
     if key.label is None:
-        there = ", ".join(key.table.columns)
-        raise FileFormatError(f"{key.file}: a key without labels; its columns: {there}")
+        names = ", ".join(key.table.columns)
+        raise FileFormatError(f"{key.file}: a key without labels; its columns: {names}")
     name, own_label = key.label, scores.label
     if own_label is not None:
         # Renamed out of the way, so that the label of the key cannot collide with one of the scores.
@@ -82,7 +82,21 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     label = next(one for one in (name, "label", "label_of_key") if one not in taken)
     table = table.select(pl.exclude(_ROW, label)).rename({_KEYED: label})
     joined = scores.with_table(table, label=label)
-    return joined if own_label is None else _without_own_labels(joined, key.file)
+    if own_label is None:
+        return joined
+    # The labels of the key alone; it is an error if the scores came with labels that say otherwise. By
+    # meaning and not by word: tgt in the scores and 1 in the key agree.
+    ours, theirs = (_meaning_of_key_labels(table[name]) for name in (_OWN, label))
+    differs = (ours != theirs).fill_null(False)
+    row, n = first_true(differs), int(differs.sum())
+    if row is not None:
+        here, there = (str(table[name][row]) for name in (_OWN, label))
+        raise FileFormatError(
+            f"{joined.place(row)}: the label here is {here!r}, but {there!r} in {key.file}; "
+            f"{counted(n, 'trial')} {agreeing(n, 'differs', 'differ')}. "
+            "Leave the key out, or the labels in this file"
+        )
+    return replace(joined, table=table.drop(_OWN))
 
 
 def say_left_out(trials: TrialTable, n: int, lacks: str) -> None:
@@ -90,22 +104,6 @@ def say_left_out(trials: TrialTable, n: int, lacks: str) -> None:
     if n:
         said = left_out(n, trials.table.height, f"has {lacks}", f"have {lacks}")
         warn_caller(LeftOutWarning(f"{trials.file}: {said}", n))
-
-
-def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
-    """The labels of the key alone; it is an error if the scores came with labels that say otherwise."""
-    # By meaning and not by word: tgt in the scores and 1 in the key agree.
-    ours, theirs = (_meaning_of_key_labels(joined.table[name]) for name in (_OWN, joined.label or ""))
-    differs = (ours != theirs).fill_null(False)
-    row, n = first_true(differs), int(differs.sum())
-    if row is not None:
-        raise FileFormatError(
-            f"{joined.place(row)}: the label here is {str(joined.table[_OWN][row])!r}, but "
-            f"{str(joined.table[joined.label or ''][row])!r} in {key}; {counted(n, 'trial')} "
-            f"{agreeing(n, 'differs', 'differ')}. "
-            "Leave the key out, or the labels in this file"
-        )
-    return replace(joined, table=joined.table.drop(_OWN))
 
 
 def _meaning_of_key_labels(labels: pl.Series) -> pl.Series:
@@ -290,13 +288,9 @@ def _batches_in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[T
     waiting: list[TrialTable | None] = [None] * len(streams)
     while True:
         for i, stream in enumerate(streams):
-            one = waiting[i]
-            # Empty batches must not be taken for the end of a file.
-            while one is None or one.table.height == 0:
-                one = next(stream, None)
-                if one is None:
-                    break
-            waiting[i] = one
+            if waiting[i] is None:
+                # Empty batches must not be taken for the end of a file.
+                waiting[i] = next((one for one in stream if one.table.height), None)
         ready = [one for one in waiting if one is not None]
         if len(ready) < len(streams):
             if ready:
@@ -396,10 +390,8 @@ def join_countermeasure(
     row = first_true(cm.table.select(keys).is_duplicated())
     if row is not None:
         segment = " ".join(map(str, cm.table.select(keys).row(row)))
-        raise FileFormatError(
-            f"{cm.file}: {segment} has more than one score; name the columns that identify "
-            "a segment with --ids"
-        )
+        then = "name the columns that identify a segment with --ids"
+        raise FileFormatError(f"{cm.file}: {segment} has more than one score; {then}")
     cm = replace(cm, table=cm.table.with_columns(pl.col(key).cast(asv.table.schema[key]) for key in keys))
     refuse_unmatched_trials(asv, cm, keys, "no score")
     # A column of that name in the trials makes room for the scores of the countermeasure.
@@ -435,9 +427,9 @@ def read_quality(path: PathArg, reading: Reading = PLAIN) -> pl.DataFrame:
                 said = f"{table[column][row]!r} is not a number"
                 raise FileFormatError(f"{measures.place(row)}, column {column!r}: {said}")
             table = table.with_columns(numbers)
-    if table["id"].is_duplicated().any():
-        twice = table["id"].filter(table["id"].is_duplicated())[0]
-        raise FileFormatError(f"{path}: {twice!r} occurs more than once")
+    twice = first_true(table["id"].is_duplicated())
+    if twice is not None:
+        raise FileFormatError(f"{path}: {table['id'][twice]!r} occurs more than once")
     return table
 
 

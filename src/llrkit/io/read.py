@@ -9,20 +9,13 @@ import polars as pl
 
 from llrkit.base.process import stage
 from llrkit.errors import FileFormatError, InputError, LabelError
+from llrkit.io import trial_checks
 from llrkit.io.array_files import two_classes
 from llrkit.io.formats import detect, files_of, read_table, require_separate, scan_tables
 from llrkit.io.joins import join_key, join_systems, named_alike, system_names, trial_columns, with_quality
 from llrkit.io.read_options import MEMORY, PLAIN, REWRITE, PathArg, Reading
 from llrkit.io.table_columns import LLR, LOG10_LR, Scan, TrialTable, one_after_another, usual_label
-from llrkit.io.trial_checks import (
-    as_trials_checked,
-    by_policy_on_repeated,
-    require_roles,
-    target_mask_of,
-    with_positive,
-    with_scores,
-    without_missing_scores,
-)
+from llrkit.io.trial_checks import as_trials_checked, require_roles, with_scores
 from llrkit.io.write import table_of, write_batches
 from llrkit.scores.trials import Trials
 
@@ -42,7 +35,7 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
         table = read_table(paths[0], reading)
         # With a key, repeated trials are judged by the join, which knows the columns that identify them.
         if reading.key is None:
-            table = by_policy_on_repeated(table, reading.repeated)
+            table = trial_checks.by_policy_on_repeated(table, reading.repeated)
     # "subset" is about scores of systems; for the key and the quality measures it means to leave trials
     # out.
     absent = "error" if reading.missing == "error" else "drop"
@@ -96,7 +89,7 @@ def selected(scan: Scan, reading: Reading) -> Scan:
     if reading.selection is not None:
         scan = reading.selection.of_scan(scan)
     if reading.missing_scores != "error":
-        scan = without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
+        scan = trial_checks.without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
     return scan
 
 
@@ -119,9 +112,8 @@ def _targets_and_nontargets_files(targets: PathArg, nontargets: PathArg, reading
         (table,) = selected(Scan.of(table), policy).read(table.table.columns)
         if len(table.score) != 1:
             raise FileFormatError(f"{table.file}: expected the scores of one class, one per line")
-        # Checked here although the result is thrown away: after the two arrays are put together, no
-        # message could name the file and its line.
-        as_trials_checked(table.with_roles(label=None), labeled=False)
+        # Checked here: after the two arrays are put together, no message could name the file and its line.
+        with_scores(table)
         tables.append(table)
     target, nontarget = (table.table[table.score[0]].to_numpy() for table in tables)
     return two_classes(target, nontarget, f"{targets} and {nontargets}", tables[0].format, "score", None)
@@ -139,12 +131,10 @@ def _file_for_each_system(paths: Sequence[PathArg], reading: Reading) -> TrialTa
     if reading.duplicates == "drop":
         tables = [tables[0], *(named_alike(tables[0], table) for table in tables[1:])]
         keys = trial_columns(tables, reading.ids)
-        tables = [by_policy_on_repeated(table, "drop", keys) for table in tables]
-    names = [str(path) for path in paths]
-    settled = reading.missing_scores != "error"
-    joined = join_systems(
-        tables, system_names(names), ids=reading.ids, missing=reading.missing, unscored=settled
-    )
+        tables = [trial_checks.by_policy_on_repeated(table, "drop", keys) for table in tables]
+    names, settled = [str(path) for path in paths], reading.missing_scores != "error"
+    systems = system_names(names)
+    joined = join_systems(tables, systems, ids=reading.ids, missing=reading.missing, unscored=settled)
     return replace(joined, file=" + ".join(names))
 
 
@@ -178,7 +168,7 @@ def _with_positive_label(scan: Scan, positive: str) -> Scan:
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         seen = label not in wanted
         for batch in scan.read(wanted):
-            changed = batch if label not in wanted else with_positive(batch, positive)
+            changed = batch if label not in wanted else trial_checks.with_positive(batch, positive)
             seen = seen or bool(changed.table[label].any())
             yield changed
         # Only after all batches: the word may first occur in the last of them.
@@ -207,7 +197,7 @@ def convert(
         for batch in scan.read(scan.columns):
             if batch.label is not None:
                 # For its errors only; labels are written as they were read.
-                target_mask_of(batch)
+                trial_checks.target_mask_of(batch)
             yield with_scores(batch)
 
     return write_batches(checked(), with_scores(scan.like), target, format=to, key=key_output)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 PathArg = str | PathLike[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading(Options):
+class Reading(Options, title="Reading"):
     """How trials are read from files; the options of :func:`llrkit.read_trials` and of the command line.
 
     One object goes from whoever asks to whoever reads, so no option is lost on the way: what a way of
@@ -38,15 +37,15 @@ class Reading(Options):
 
     key: PathArg | None = opt(None, "A file with the labels, joined on the ids of the trials.", "read")
     key_columns: tuple[str, ...] | None = opt(
-        None, "Names of the columns of a key without header.", "names", needs=("key",)
+        None, "Names of the columns of a key without header.", "names", needs=("key",), show="all"
     )
     key_label: str | None = opt(
         None, "Column of the key with the labels; by default found by its name.",
-        flag="--key-label-column", needs=("key",),
+        flag="--key-label-column", needs=("key",), show="all",
     )  # fmt: skip
     score: tuple[str, ...] | None = opt(
-        None, "Column of the scores (in Python, several for several systems); by default found by its name.",
-        "name", flag="--score-column",
+        None, "Column of the scores; by default found by its name.", "name", flag="--score-column",
+        more="Of several systems, several columns.",
     )  # fmt: skip
     label: str | None = opt(
         None, "Column of the labels (of the key, if there is one); by default found by its name.",
@@ -54,34 +53,41 @@ class Reading(Options):
     )  # fmt: skip
     format: str | None = opt(
         None, "Insist on a format: table, kaldi, voxceleb, nist, asvspoof, bob, two-column, values, matrix, "
-        "npz, npy, bosaris, parquet or arrow.",
+        "npz, npy, bosaris, parquet or arrow.", show="all",
     )  # fmt: skip
-    columns: tuple[str, ...] | None = opt(None, "Names of the columns of a file without header.", "names")
-    decimal: str | None = opt(
-        None, "Decimal mark in text files; by default recognized from the scores.", choices=(".", ",")
+    columns: tuple[str, ...] | None = opt(
+        None, "Names of the columns of a file without header.", "names", show="all"
     )
-    encoding: str | None = opt(None, "Encoding of text, like latin-1; by default UTF-8.")
+    decimal: str | None = opt(
+        None,
+        "Decimal mark in text files; by default recognized from the scores.",
+        choices=(".", ","),
+        show="all",
+    )
+    encoding: str | None = opt(None, "Encoding of text, like latin-1; by default UTF-8.", show="all")
     nontargets: PathArg | None = opt(
         None, "Scores of non-targets, one per line; the first file then holds targets only.", "read",
-        against=("key",),
+        against=("key",), show="all",
     )  # fmt: skip
     positive: str | None = opt(
         None, "The label that means target; all other labels mean non-target.", metavar="WORD"
     )
     log10: bool = opt(False, "The scores are log10 LLRs.", "flag")
     distance: bool = opt(False, "The scores are distances: lower means more alike.", "flag")
-    weight: str | None = opt(None, "Column that says how often each trial counts.", flag="--weight-column")
+    weight: str | None = opt(
+        None, "Column that says how often each trial counts.", flag="--weight-column", show="all"
+    )
     quality: PathArg | None = opt(
         None, "Quality measures of segments by id (BOSARIS, or a table), added as columns enroll_NAME and "
-        "test_NAME.", "read", flag="--quality-file",
+        "test_NAME.", "read", flag="--quality-file", show="all",
     )  # fmt: skip
     missing: str = opt(
         "error", "With a key: what to do with trials that only one of the files has.",
-        choices=("error", "drop"), unspoken=("subset",),
+        choices=("error", "drop"), unspoken=("subset",), show="all",
     )  # fmt: skip
     missing_scores: str = opt(
         "error", "What to do with trials whose score is empty, NA, '-' or NaN: leave them out, or reject "
-        "them at every threshold.", choices=("error", "drop", "reject"),
+        "them at every threshold.", choices=("error", "drop", "reject"), show="all",
     )  # fmt: skip
     where: tuple[str, ...] = opt(
         (), "Read only trials that satisfy a condition such as 'seconds >= 5' or 'room in a,b'. Of several "
@@ -89,15 +95,17 @@ class Reading(Options):
     )  # fmt: skip
     duplicates: str | None = opt(
         None, "What to do with trials that occur more than once. Default: keep; when joining: error.",
-        choices=("keep", "error", "drop"),
+        choices=("keep", "error", "drop"), show="all",
     )  # fmt: skip
-    ids: tuple[str, ...] = opt((), "Of several files: the columns that identify a trial.", "names")
+    ids: tuple[str, ...] = opt(
+        (), "Of several files: the columns that identify a trial.", "names", show="all"
+    )
     classes: tuple[str, ...] | None = opt(
-        None, "For log-likelihoods of several classes: their names, in order.", "names"
+        None, "For log-likelihoods of several classes: their names, in order.", "names", show="all"
     )
     unreadable: str | None = opt(
         None, "On a cluster: what to do with a Parquet file that cannot be read; by default an error.",
-        choices=("error", "skip"),
+        choices=("error", "skip"), show="all",
     )  # fmt: skip
 
     def check(self) -> None:
@@ -231,8 +239,7 @@ MEMORY = Way(
     "is for a cluster (--scheduler, --workers)",
 )
 BATCHES = Way(
-    frozenset({*_TABLE, *_TEXT, "missing", "missing_scores"}),
-    "needs all trials in memory; use read_trials",
+    frozenset({*_TABLE, *_TEXT, "missing", "missing_scores"}), "needs all trials in memory; use read_trials"
 )
 # Without labels, positive would have no effect.
 UNLABELED = Way(BATCHES.honors - {"positive"}, "is about labels, which are not looked at here")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,7 @@ from llrkit.scores.trials import Trials
 _CONDITION = re.compile(
     r"""\s*(?:"(?P<quoted>[^"]+)"|(?P<plain>.+?))\s*(?P<op>==|!=|<=|>=|=|<|>|\bnot\s+in\b|\bin\b)\s*(?P<value>.*?)\s*$"""
 )
+_QUOTED = re.compile(r"""^(["'])(.*)\1$""", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _ORDERED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _SHOWN, _LOOKED_AT = 3, 10_000
@@ -69,10 +71,7 @@ class Condition:
         several = op in ("in", "not in")
         each = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]+)""")
         values = each.findall(found["value"]) if several else [found["value"]]
-        unquoted = []
-        for value in map(str.strip, values):
-            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-            unquoted.append(value[1:-1] if quoted else value)
+        unquoted = [_QUOTED.sub(r"\2", value.strip()) for value in values]
         return cls(found["quoted"] or found["plain"], "=" if op == "==" else op, tuple(unquoted))
 
     def holds(self, column: pl.Series) -> pl.Series:
@@ -81,7 +80,9 @@ class Condition:
             # NaN in a float column is a missing value here, and satisfies no condition.
             column = column.fill_nan(None)
         if column.dtype == pl.Boolean:
-            wanted: list[bool] | list[float] = [self._truth(value) for value in self.values]
+            wanted: list[Any] = [truth_of(value) for value in self.values]
+            if None in wanted or self.op in _ORDERED:
+                raise InputError(f"--where {self}: the column {self.column!r} is true or false")
         elif column.dtype.is_numeric():
             wanted = [self._number(value) for value in self.values]
         elif self.op in _ORDERED:  # text, which must hold numbers
@@ -92,30 +93,22 @@ class Condition:
                 raise InputError(f"--where {self}: the column {self.column!r} holds text ({bad[0]!r})")
             wanted = [self._number(self.values[0])]
         else:
-            return self._text_holds(column.cast(pl.String))
-        found: pl.Series
-        if self.op in _ORDERED:
-            found = _ORDERED[self.op](column, wanted[0])
-        else:
-            # A comparison for each value instead of is_in: it compares 5 with 5.0 and leaves null where
-            # the column is null.
-            found = reduce(operator.or_, (column == value for value in wanted))
-        if self.op in ("!=", "not in"):
-            found = ~found
-        # After the negation, so that a missing value satisfies neither = nor !=.
-        return found.fill_null(value=False) & column.is_not_null()
-
-    def _text_holds(self, column: pl.Series) -> pl.Series:
-        """Of text, which is what every column of a text file is: a number equals every way to write it."""
-        found = reduce(operator.or_, (column == value for value in self.values))
-        for value in self.values:
+            column, wanted = column.cast(pl.String), list(self.values)
+        # A comparison for each value instead of is_in: it compares 5 with 5.0 and leaves null where the
+        # column is null.
+        compare = _ORDERED.get(self.op, operator.eq)
+        found: pl.Series = reduce(operator.or_, (compare(column, value) for value in wanted))
+        # Of text, which is what every column of a text file is, a number equals every way to write it.
+        for value in self.values if column.dtype == pl.String else ():
             if value.lower() in ("true", "false"):
                 found |= column.str.to_lowercase() == value.lower()
             elif _NUMBER.fullmatch(value):
                 # NaN equals nothing, so text that is no number cannot match.
                 found |= column.cast(pl.Float64, strict=False).fill_null(float("nan")) == float(value)
-        wanted = found.fill_null(value=False)
-        return (wanted if self.op in ("=", "in") else ~wanted) & column.is_not_null()
+        if self.op in ("!=", "not in"):
+            found = ~found
+        # After the negation, so that a missing value satisfies neither = nor !=.
+        return found.fill_null(value=False) & column.is_not_null()
 
     def _number(self, value: str) -> float:
         try:
@@ -128,12 +121,6 @@ class Condition:
             raise InputError(
                 f"--where {self}: the column {self.column!r} is compared with numbers, got {value!r}"
             ) from None
-
-    def _truth(self, value: str) -> bool:
-        truth = truth_of(value)
-        if truth is None or self.op in _ORDERED:
-            raise InputError(f"--where {self}: the column {self.column!r} is true or false")
-        return truth
 
     def __str__(self) -> str:
         return repr(f"{self.column} {self.op} {', '.join(self.values)}")
@@ -165,9 +152,8 @@ class Where:
 
     def mask(self, table: pl.DataFrame) -> pl.Series:
         """Which rows satisfy all conditions."""
-        return reduce(
-            operator.and_, (condition.holds(table[condition.column]) for condition in self.conditions)
-        )
+        masks = (condition.holds(table[condition.column]) for condition in self.conditions)
+        return reduce(operator.and_, masks)
 
     def of_scan(self, scan: Scan) -> Scan:
         """The rows of a file that satisfy all conditions, batch by batch; none at all is an error."""
@@ -176,16 +162,21 @@ class Where:
 
         def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
             # Counted over all batches, since a batch without any such trial is no error.
-            n_rows, values = 0, ""
+            n_rows, shown = 0, ""
             # Columns that only the condition needs are read too and dropped again.
             for batch in scan.read([*dict.fromkeys([*wanted, *self.columns])]):
                 kept = batch.only(self.mask(batch.table))
                 n_rows += kept.table.height
-                values = values or self._values(batch.table)
+                # What the columns begin with, for who asked for "true" and has 1.0.
+                for name in self.columns if not shown else ():
+                    column = batch.table[name].head(_LOOKED_AT).drop_nulls()
+                    firsts = map(repr, column.unique(maintain_order=True).head(_SHOWN))
+                    texts = [text if len(text) <= 30 else f"{text[:27]}..." for text in firsts]
+                    shown += f"; the first values of {name!r} are {', '.join(texts)}" if texts else ""
                 yield replace(kept, table=kept.table.select(wanted))
             if n_rows == 0:
                 asked = " and ".join(map(str, self.conditions))
-                raise InputError(f"{scan.like.file}: no trial satisfies --where {asked}{values}")
+                raise InputError(f"{scan.like.file}: no trial satisfies --where {asked}{shown}")
 
         return Scan(scan.like, read)
 
@@ -207,16 +198,6 @@ class Where:
                     kept &= condition.holds(pl.Series(list(names), strict=False)).to_numpy()[values]
             masks.append(kept)
         return chunk.select(*masks)
-
-    def _values(self, table: pl.DataFrame) -> str:
-        """What the columns begin with, for who asked for "true" and has 1.0."""
-        shown = ""
-        for name in self.columns:
-            values = table[name].head(_LOOKED_AT).drop_nulls().unique(maintain_order=True).head(_SHOWN)
-            texts = [text if len(text) <= 30 else f"{text[:27]}..." for text in map(repr, values)]
-            if texts:
-                shown += f"; the first values of {name!r} are {', '.join(texts)}"
-        return shown
 
 
 def rows_where(
@@ -385,10 +366,7 @@ def find_listed(
 
 
 def with_listed_scores(
-    trial_list: TrialTable,
-    scores: Array,
-    labels: NDArray[np.str_] | None = None,
-    more: Mapping[str, Array] | None = None,
+    trial_list: TrialTable, scores: Array, labels: NDArray[np.str_] | None, more: Mapping[str, Array]
 ) -> TrialTable:
     """The list with a score for each of its trials, and labels unless they are None.
 
@@ -399,11 +377,11 @@ def with_listed_scores(
     >>> from llrkit.scores.source import Roles
     >>> table = pl.DataFrame({"m": ["b", "a"], "t": ["x", "x"]})
     >>> pairs = TrialTable("list", "", table, Roles((), enroll="m", test="t"))
-    >>> with_listed_scores(pairs, np.array([-2.0, 1.5])).table.rows()
+    >>> with_listed_scores(pairs, np.array([-2.0, 1.5]), None, {}).table.rows()
     [('b', 'x', -2.0), ('a', 'x', 1.5)]
     """
     there = trial_list.table.columns
-    added = [pl.Series(name, values) for name, values in (more or {}).items() if name not in there]
+    added = [pl.Series(name, values) for name, values in more.items() if name not in there]
     table = trial_list.table.with_columns(pl.Series("score", scores), *added)
     if labels is None:
         return trial_list.with_table(table, score=("score",))

@@ -43,7 +43,13 @@ SAME_SUBJECT = (("claimed_id", "real_id"), ("bio_ref_subject_id", "probe_subject
 
 BONAFIDE, ATTACK = {"bonafide", "bona-fide", "genuine"}, re.compile("spoof|-|[as][0-9]{1,2}|[abc]{2}")
 """What is no attack, and the names of attacks in ASVspoof: S1 to S10, A01 to A32, AA to CC."""
-GENUINE_OR_SPOOFED = BONAFIDE | {"real", "spoof", "spoofed", "fake"}
+WORDS_OF_KIND = {
+    "S": {"a", "b"},
+    "Y": {"y", "n"},
+    "G": {"m", "f", "male", "female"},
+    "F": BONAFIDE | {"real", "spoof", "spoofed", "fake"},
+}
+"""What a column of these kinds (see ``Layout``) holds, and nothing else."""
 _NAMES = {*SCORE_NAMES, *ONE_OF_TWO_SCORES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES}
 # Names that end in a digit are left out: utt1 in the first row may as well be the id of a trial.
 KNOWN_NAMES = {name for name in _NAMES if name[-1] not in "12"} | {"side", "channel", "gender"}
@@ -156,21 +162,13 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
     kinds = []
     for column in zip(*rows, strict=False):
         values = {value.strip().lower() for value in column}
-        kind = ""
         # A missing score must not make text of a column of numbers.
         numbers = values - NO_SCORE
-        kind += "N" if numbers and all(NUMBER.fullmatch(value) for value in numbers) else "T"
+        kind = "N" if numbers and all(NUMBER.fullmatch(value) for value in numbers) else "T"
         binary = values <= {"0", "1"} or values <= {"-1", "1"} or values <= {"0.0", "1.0"}
         if binary or None not in classify_words(list(values)):
             kind += "LB" if binary else "LW"
-        if values <= {"a", "b"}:
-            kind += "S"
-        if values <= {"y", "n"}:
-            kind += "Y"
-        if values <= {"m", "f", "male", "female"}:
-            kind += "G"
-        if values <= GENUINE_OR_SPOOFED:
-            kind += "F"
+        kind += "".join(letter for letter, words in WORDS_OF_KIND.items() if values <= words)
         # At least one bonafide: a column of attack names alone could be any column of short ids.
         if values & BONAFIDE and all(ATTACK.fullmatch(value) for value in values - BONAFIDE):
             kind += "C"
@@ -192,40 +190,26 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """
     first = [field.strip().lower() for field in rows[0]]
     numbers = [field for field in first if NUMBER.fullmatch(field)]
-    if _names_what_is_below(rows):
-        return True
+    below = kinds_of([row for row in rows[1:] if len(row) == len(first)])
+    # A field that is called as what its column holds, scores or labels, is a header, even if other columns
+    # have whole numbers as their names.
+    names = list(map(folded, first))
+    if not any(NUMBER.fullmatch(name) and not name.isdecimal() for name in names):
+        for name, kind, meaning in zip(names, below, classify_words(names), strict=False):
+            scores = name in (*SCORE_NAMES, *ONE_OF_TWO_SCORES) and "N" in kind
+            if scores or (meaning is None and name in LABEL_NAMES and "L" in kind):
+                return True
     # classes may be numbered: 0, 1, 2, ... beside columns with known names
     if numbers and (numbers != [str(i) for i in range(len(numbers))] or len(numbers) < 2):
         return False
     # target and nontarget are usual names of columns, but as words among the labels they are a trial.
-    words = {
-        folded(field) for field, known in zip(first, classify_words(first), strict=True) if known is None
-    }
-    if words & KNOWN_NAMES:
+    meanings = zip(names, classify_words(first), strict=True)
+    if KNOWN_NAMES & {name for name, meaning in meanings if meaning is None}:
         return True
     if numbers:
         return False
-    below = [row for row in rows[1:] if len(row) == len(first)]
     # nothing is not the name of a column of numbers
-    return any(
-        "N" in kind and name not in NO_SCORE for name, kind in zip(first, kinds_of(below), strict=False)
-    )
-
-
-def _names_what_is_below(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a field of the first row is called as what its column holds: scores, or labels.
-
-    Then it is a header, even if other columns have whole numbers as their names.
-    """
-    first = [folded(field) for field in rows[0]]
-    if any(NUMBER.fullmatch(field) and not field.isdecimal() for field in first):
-        return False
-    kinds = kinds_of([row for row in rows[1:] if len(row) == len(first)])
-    for name, kind, meaning in zip(first, kinds, classify_words(first), strict=False):
-        scores = name in (*SCORE_NAMES, *ONE_OF_TWO_SCORES) and "N" in kind
-        if scores or (meaning is None and name in LABEL_NAMES and "L" in kind):
-            return True
-    return False
+    return any("N" in kind and name not in NO_SCORE for name, kind in zip(first, below, strict=False))
 
 
 def unique_names(fields: Sequence[str]) -> list[str]:
@@ -351,8 +335,7 @@ class TrialTable:
             return lambda kept: numbers([int(rows[row]) for row in kept])
 
         lines = None if self.lines is None else as_before(self.lines)
-        numbers = as_before(self._numbers)
-        return replace(self, table=self.table.filter(mask), lines=lines, row_numbers=numbers)
+        return replace(self, table=self.table.filter(mask), lines=lines, row_numbers=as_before(self._numbers))
 
     def _numbers(self, rows: list[int]) -> list[int]:
         """The numbers of rows in their file."""
@@ -579,10 +562,9 @@ def with_roles(trials: TrialTable, *, score: Sequence[str] | None, label: str | 
 
 def _column_named_one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
     """The column with the first of these names, however it is capitalized; two such are an error."""
-    known = set(candidates)
-    usual = [name for name in names if folded(name) in known]
+    folded_names = {name: folded(name) for name in names}
     for candidate in candidates:
-        same = [name for name in usual if folded(name) == candidate]
+        same = [name for name, known in folded_names.items() if known == candidate]
         if len(same) > 1:
             raise FileFormatError(
                 f"{where}: the columns {' and '.join(map(repr, same))} differ only in capitals or hyphens; "
@@ -593,10 +575,6 @@ def _column_named_one_of(names: Sequence[str], candidates: Sequence[str], where:
     return None
 
 
-_WIDTHS: dict[type[pl.DataType], int] = {
-    pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64, pl.Int128: 128,
-    pl.UInt8: 8, pl.UInt16: 16, pl.UInt32: 32, pl.UInt64: 64,
-}  # fmt: skip
 _UNITS: tuple[Literal["ms", "us", "ns"], ...] = ("ms", "us", "ns")
 
 
@@ -607,10 +585,6 @@ class Wanted:
     type: pl.DataType
     file: str
     differs_from: str = ""
-
-    def file_beside(self, file: str) -> str:
-        """A file that is to blame if the values of this one do not fit."""
-        return self.differs_from if file == self.file else self.file
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
@@ -632,14 +606,18 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     if one == pl.Null:
         return other
     if one.is_integer() and other.is_integer():
-        return _common_integer(one, other)
+        if one.is_signed_integer() == other.is_signed_integer():
+            return max(one, other, key=_width)
+        signed, unsigned = (one, other) if one.is_signed_integer() else (other, one)
+        # UInt64 beside a signed type is held in Int64, and cast_exactly refuses values beyond it.
+        needed = max(_width(signed), min(2 * _width(unsigned), 64))
+        return {16: pl.Int16, 32: pl.Int32, 64: pl.Int64}.get(needed, pl.Int128)()
     # Decimals hold exact fractions, which floats would lose, so they stay apart.
     if one.is_numeric() and other.is_numeric() and not (one.is_decimal() or other.is_decimal()):
         return pl.Float64()
-    if _is_text(one) and _is_text(other):
-        return pl.String()
     # Integers are written out rather than text parsed, which would make 0042 and 42 equal.
-    if (_is_text(one) and other.is_integer()) or (one.is_integer() and _is_text(other)):
+    text = [kind in (pl.String, pl.Categorical, pl.Enum) for kind in (one, other)]
+    if all(text) or (any(text) and (one.is_integer() or other.is_integer())):
         return pl.String()
     if isinstance(one, pl.Datetime) and isinstance(other, pl.Datetime) and one.time_zone == other.time_zone:
         finer = max(_UNITS.index(one.time_unit), _UNITS.index(other.time_unit))
@@ -647,17 +625,9 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     return None
 
 
-def _common_integer(one: pl.DataType, other: pl.DataType) -> pl.DataType:
-    if one.is_signed_integer() == other.is_signed_integer():
-        return max(one, other, key=lambda kind: _WIDTHS.get(type(kind), 128))
-    signed, unsigned = (one, other) if one.is_signed_integer() else (other, one)
-    # UInt64 beside a signed type is held in Int64, and cast_exactly refuses values beyond it.
-    needed = max(_WIDTHS.get(type(signed), 128), min(2 * _WIDTHS.get(type(unsigned), 128), 64))
-    return {16: pl.Int16, 32: pl.Int32, 64: pl.Int64}.get(needed, pl.Int128)()
-
-
-def _is_text(kind: pl.DataType) -> bool:
-    return kind in (pl.String, pl.Categorical, pl.Enum)
+def _width(integer: pl.DataType) -> int:
+    """The bits of a type of integers, which its name ends with."""
+    return int(str(integer).lstrip("UInt"))
 
 
 def common_types(files: Sequence[tuple[str, Mapping[str, pl.DataType]]]) -> dict[str, Wanted]:
@@ -697,10 +667,10 @@ def cast_exactly(trials: TrialTable, wanted: Mapping[str, Wanted]) -> TrialTable
         lost = ~after.cast(before.dtype, strict=False).eq_missing(before)
         if lost.any():
             row = int(lost.arg_max() or 0)
-            raise FileFormatError(
-                f"{trials.place(row)}, column {name!r}: {before[row]} is not exact as {to.type}, which "
-                f"{to.file_beside(trials.file)} needs"
-            )
+            # another file is to blame if the values of this one do not fit
+            other = to.differs_from if trials.file == to.file else to.file
+            said = f"{before[row]} is not exact as {to.type}, which {other} needs"
+            raise FileFormatError(f"{trials.place(row)}, column {name!r}: {said}")
         changed.append(after)
     return replace(trials, table=table.with_columns(changed)) if changed else trials
 

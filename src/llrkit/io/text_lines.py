@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -307,8 +308,9 @@ class Piece:
                     line = rows.line_num + 1
         except UnicodeDecodeError as error:
             # The decoder of TextIOWrapper reports a place in its own buffer, so the byte is searched for
-            # in the whole piece.
-            line = data.count(b"\n", 0, _first_not_utf8(data)) + 1
+            # in the whole piece, in which it becomes a surrogate.
+            whole = data.decode(errors="surrogateescape")
+            line = re.split("[\udc80-\udcff]", whole, maxsplit=1)[0].count("\n") + 1
             raise FileFormatError(
                 f"{self.file}, line {before + line}: not UTF-8 text ({error.reason}); name its encoding with "
                 "--encoding, for example latin-1 or cp1252"
@@ -320,12 +322,8 @@ class Piece:
 
     def lines(self, rows: list[int]) -> list[int]:
         """The lines on which these rows of the piece stand."""
-        last, line_of = max(rows), {}
-        for row, (line, _) in enumerate(self.rows()):
-            line_of[row] = line
-            if row == last:
-                break
-        return [line_of[row] for row in rows]
+        lines = [line for line, _ in islice(self.rows(), max(rows) + 1)]
+        return [lines[row] for row in rows]
 
 
 @dataclass(frozen=True)
@@ -345,12 +343,6 @@ class TextFile:
     def file(self) -> str:
         """The name, for messages."""
         return str(self.path)
-
-    @property
-    def first_row_ends(self) -> int:
-        """The line on which the first row ends; a quoted name may go on for several."""
-        line, fields = self.head[0]
-        return line + sum(field.count("\n") for field in fields)
 
     def heads(self) -> list[list[str]]:
         """The first rows, in which numbers that may have a decimal comma have a point."""
@@ -411,11 +403,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
         # Without any end of line in the head there is one very long line, a header of many columns.
         head = head[: head.rfind(b"\n") + 1] or data[:LONGEST_LINE].split(b"\n")[0]
     delimiter = delimiter_of(head, decimal)
-    rows = []
-    for line, fields in _whole_lines(Piece(str(file), head, delimiter)).rows():
-        rows.append((line, fields))
-        if len(rows) == HEAD_LINES:
-            break
+    rows = list(islice(_whole_lines(Piece(str(file), head, delimiter)).rows(), HEAD_LINES))
     if not rows:
         raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
     return TextFile(file, delimiter, rows, only_returns, decimal, encoding)
@@ -481,14 +469,6 @@ def count_byte(data: bytes, byte: bytes) -> int:
     # In blocks of 1 MB, whose comparison stays in the cache.
     raw, step = np.frombuffer(data, dtype=np.uint8), 1 << 20
     return sum(int(np.count_nonzero(raw[i : i + step] == ord(byte))) for i in range(0, len(raw), step))
-
-
-def _first_not_utf8(data: bytes) -> int:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return 0
 
 
 def not_a_number(where: str, field: str, decimal: str = ".") -> FileFormatError:

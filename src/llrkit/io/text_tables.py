@@ -18,42 +18,13 @@ import numpy as np
 import polars as pl
 
 from llrkit.base.arguments import Array
+from llrkit.base.process import in_order, thread_count
 from llrkit.base.text import counted
-from llrkit.base.threads import in_order, thread_count
 from llrkit.errors import FileFormatError
+from llrkit.io import table_columns, text_lines
 from llrkit.io.read_options import Reading
-from llrkit.io.table_columns import (
-    ENROLL_NAMES,
-    KEY_LAYOUTS,
-    KNOWN_NAMES,
-    LABEL_NAMES,
-    LAYOUTS,
-    NIST_KEYS,
-    TEST_NAMES,
-    Scan,
-    TrialTable,
-    distinct_names,
-    folded,
-    has_header,
-    header_is_renamed,
-    header_roles,
-    kinds_of,
-    named,
-    unique_names,
-)
-from llrkit.io.text_lines import (
-    COMMA_NUMBER,
-    NO_SCORE,
-    NUMBER,
-    PATTERN,
-    Piece,
-    TextFile,
-    count_byte,
-    means_decimal_commas,
-    not_a_number,
-    open_text,
-    with_point,
-)
+from llrkit.io.table_columns import Scan, TrialTable, folded, has_header, header_roles, kinds_of, named
+from llrkit.io.text_lines import COMMA_NUMBER, NO_SCORE, NUMBER, PATTERN, Piece, TextFile, count_byte
 from llrkit.scores.arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.source import Roles
 
@@ -85,8 +56,7 @@ def parse(
     place = {name: at for at, name in enumerate(names)}
     for name in numbers:
         fields = {fields[place[name]] for _, fields in text.head if len(fields) == len(names)}
-        said = sorted(word for word in fields - {"", NA} if word.lower() in NO_SCORE)
-        missing[name] = said[0] if said else NA
+        missing[name] = min((word for word in fields - {"", NA} if word.lower() in NO_SCORE), default=NA)
 
     def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
         if isinstance(piece, FileFormatError):
@@ -112,7 +82,9 @@ def parse(
         # Pieces are parsed ahead by a pool. Raising at once would report an error at the end of the file
         # before one in an earlier piece.
         try:
-            yield from text.pieces(skip=text.first_row_ends if header else 0)
+            # The header ends on the line of its last name; a quoted name may go on for several lines.
+            line, fields = text.head[0]
+            yield from text.pieces(skip=line + "".join(fields).count("\n") if header else 0)
         except FileFormatError as fault:
             yield fault
 
@@ -260,10 +232,8 @@ def _parse_by_rows(piece: Piece, types: Types, missing: Mapping[str, str], heade
         # The slow reader is what refuses a line: it alone knows its number.
         if len(fields) != len(names):
             there = "the header names" if header else "the first line has"
-            raise FileFormatError(
-                f"{piece.file}, line {line}: {counted(len(fields), 'field')}, but {there} "
-                f"{counted(len(names), 'column')}"
-            )
+            other = f"{counted(len(fields), 'field')}, but {there} {counted(len(names), 'column')}"
+            raise FileFormatError(f"{piece.file}, line {line}: {other}")
         for at, name in at_numbers:
             field = fields[at].strip()
             if field.lower() in NO_SCORE:
@@ -273,8 +243,10 @@ def _parse_by_rows(piece: Piece, types: Types, missing: Mapping[str, str], heade
             if piece.decimal == ",":
                 accepted = (accepted and "." not in field) or COMMA_NUMBER.fullmatch(field) is not None
             if not accepted:
-                raise not_a_number(f"{piece.file}, line {line}, column {name!r}", field, piece.decimal)
-            fields[at] = with_point(field) if piece.decimal == "," else field
+                raise text_lines.not_a_number(
+                    f"{piece.file}, line {line}, column {name!r}", field, piece.decimal
+                )
+            fields[at] = text_lines.with_point(field) if piece.decimal == "," else field
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
     table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
@@ -289,7 +261,7 @@ def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
     else. A matrix is read at once: its rows are no trials.
     """
     decimal, score, label = reading.decimal, reading.score, reading.own_label
-    text = open_text(file, decimal=decimal or ".", encoding=reading.encoding)
+    text = text_lines.open_text(file, decimal=decimal or ".", encoding=reading.encoding)
     # With decimal commas possible, a column of 0,5 must count as numbers for the layout to be
     # recognized.
     rows = text.heads() if decimal != "." else [fields for _, fields in text.head]
@@ -302,7 +274,7 @@ def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
     # Names given by --columns replace those of a header, if there is one; otherwise the first row is a
     # trial.
     if reading.columns is not None:
-        header = header_is_renamed(rows, names, roles.roles)
+        header = table_columns.header_is_renamed(rows, names, roles.roles)
     empty = pl.DataFrame(schema=_column_types(names, score_columns))
     like = roles.assigned_to(TrialTable(str(file), family, empty))
 
@@ -325,9 +297,11 @@ def _text_with_decimal(text: TextFile, decimal: str | None, scores: Iterable[int
     if decimal is not None or text.delimiter == ",":
         return text
     rows = [fields for _, fields in text.head[header:]]
-    columns = [[fields[at] for fields in rows if at < len(fields)] for at in scores]
-    said = [[field for field in column if field.strip().lower() not in NO_SCORE] for column in columns]
-    return replace(text, decimal=",") if any(means_decimal_commas(column) for column in said) else text
+    for at in scores:
+        column = [fields[at] for fields in rows if at < len(fields)]
+        if text_lines.means_decimal_commas([one for one in column if one.strip().lower() not in NO_SCORE]):
+            return replace(text, decimal=",")
+    return text
 
 
 def _family_names_and_header(
@@ -343,18 +317,24 @@ def _family_names_and_header(
         if len(columns) != len(rows[0]):
             fields = counted(len(rows[0]), "field")
             raise FileFormatError(f"{where}: {fields}, but --columns names {len(columns)}")
-        return "table", distinct_names(columns, "--columns"), False
-    if format in (None, "matrix") and _is_matrix(rows):
-        return "matrix", unique_names(rows[0]), True
+        return "table", table_columns.distinct_names(columns, "--columns"), False
+    # A header of ids whose corner is empty, above rows of an id and numbers; known names in the first row
+    # make it a table that was written with an index, as pandas does.
+    known = {folded(field) for field in rows[0]} & table_columns.KNOWN_NAMES
+    if format in (None, "matrix") and len(rows[0]) > 1 and not rows[0][0].strip() and not known:
+        kinds = kinds_of([row for row in rows[1:] if len(row) == len(rows[0])])
+        if kinds and all("N" in kind for kind in kinds[1:]):
+            return "matrix", table_columns.unique_names(rows[0]), True
     # Judged without the first row, which may be a header.
     below = kinds_of(rows[1:])
     may_have_header = format in (None, "table", "matrix", "nist", "bob", "asvspoof")
     # a first row that names the ids of both sides and the labels of a key, or what was asked for
-    names_key = all(named(rows[0], usual) for usual in (ENROLL_NAMES, TEST_NAMES, LABEL_NAMES))
+    roles_of_key = (table_columns.ENROLL_NAMES, table_columns.TEST_NAMES, table_columns.LABEL_NAMES)
+    names_key = all(named(rows[0], usual) for usual in roles_of_key)
     names_roles = {field.strip() for field in rows[0]} & asked or (
         may_have_header and names_key and has_header(rows)
     )
-    for key in NIST_KEYS:
+    for key in table_columns.NIST_KEYS:
         if format in (None, "nist") and key.fits(below, text.delimiter) and not names_roles:
             first = kinds_of(rows[:1])
             # How many fields of the first row fit the kinds of the columns, to tell a damaged trial from
@@ -368,47 +348,30 @@ def _family_names_and_header(
             return "nist", key.names.split(), header
     if names_roles or (may_have_header and has_header(rows)):
         if format == "matrix":
-            return "matrix", unique_names(rows[0]), True
-        return "table", distinct_names(rows[0], where), True
+            return "matrix", table_columns.unique_names(rows[0]), True
+        return "table", table_columns.distinct_names(rows[0], where), True
     # Short or long lines are refused later, with their number; they must not decide the layout.
     same_width = [row for row in rows if len(row) == len(rows[0])]
     kinds = kinds_of(same_width)
-    if len(kinds) == 2 and all("B" in kind for kind in kinds):
+    has_ids = len(kinds) == 4 and format is None
+    if (has_ids or len(kinds) == 2) and all("B" in kind for kind in kinds[-2:]):
+        after, ids = (" after the ids", "enroll,test,") if has_ids else ("", "")
         raise FileFormatError(
-            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1), so which one has the labels cannot "
-            "be told; name them with --columns label,score or --columns score,label"
+            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1){after}, so which one has the labels "
+            f"cannot be told; name them with --columns {ids}label,score or --columns {ids}score,label"
         )
-    if len(kinds) == 4 and "B" in kinds[2] and "B" in kinds[3] and format is None:
-        raise FileFormatError(
-            f"{where}: two columns of nothing but 0 and 1 (or -1 and 1) after the ids, so which one has the "
-            "labels cannot be told; name them with --columns enroll,test,label,score or "
-            "--columns enroll,test,score,label"
-        )
-    for layout in KEY_LAYOUTS if is_key else LAYOUTS:
+    for layout in table_columns.KEY_LAYOUTS if is_key else table_columns.LAYOUTS:
         if format in (None, layout.format) and layout.fits(kinds, text.delimiter):
             return layout.format, layout.names.split(), False
     if format is not None:
-        shapes = "; ".join(layout.names for layout in LAYOUTS if layout.format == format)
+        shapes = "; ".join(layout.names for layout in table_columns.LAYOUTS if layout.format == format)
         if format == "table":
             shapes = "columns under a header line; without one, name them with --columns"
-        raise FileFormatError(
-            f"{where}: not of format {format}" + (f", which is: {shapes}" if shapes else "")
-        )
-    flag, example = ("--key-columns", "enroll,test,label") if is_key else ("--columns", "enroll,test,score")
-    raise FileFormatError(
-        f"{where}: no header line and no known layout ({counted(len(rows[0]), 'column')}); "
-        f"name the columns, for example {flag} {example}"
-    )
-
-
-def _is_matrix(rows: list[list[str]]) -> bool:
-    """A header of ids whose first field is empty, and rows of an id and numbers."""
-    below = [row for row in rows[1:] if len(row) == len(rows[0])]
-    known = {folded(field) for field in rows[0]} & KNOWN_NAMES
-    # A matrix has an empty corner; known names in the first row make it a table that was written with an
-    # index, as pandas does.
-    named_square = len(rows[0]) > 1 and not rows[0][0].strip() and not known
-    return bool(below) and named_square and all("N" in kind for kind in kinds_of(below)[1:])
+        shown = f", which is: {shapes}" if shapes else ""
+        raise FileFormatError(f"{where}: not of format {format}{shown}")
+    example = "--key-columns enroll,test,label" if is_key else "--columns enroll,test,score"
+    unknown = f"no header line and no known layout ({counted(len(rows[0]), 'column')})"
+    raise FileFormatError(f"{where}: {unknown}; name the columns, for example {example}")
 
 
 def long_table(
@@ -431,15 +394,15 @@ def long_table(
     """
     # nonzero goes row by row, so the trials come in the order of the matrix.
     rows, columns = np.nonzero(np.ones(values.shape, bool) if mask is None else mask)
+    ids = {
+        "enroll": pl.Series(row_ids, dtype=pl.String).gather(rows),
+        "test": pl.Series(column_ids, dtype=pl.String).gather(columns),
+    }
+    cells = {name: values, **(more or {})}
     return pl.DataFrame(
         {
-            "enroll": pl.Series(row_ids, dtype=pl.String).gather(rows),
-            "test": pl.Series(column_ids, dtype=pl.String).gather(columns),
-            name: values[rows, columns],
-            **{
-                key: np.broadcast_to(array, values.shape)[rows, columns]
-                for key, array in (more or {}).items()
-            },
+            **ids,
+            **{key: np.broadcast_to(all_of, values.shape)[rows, columns] for key, all_of in cells.items()},
         }
     )
 

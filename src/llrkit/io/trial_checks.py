@@ -18,24 +18,19 @@ from llrkit.io.table_columns import Scan, TrialTable, first_true
 from llrkit.io.text_lines import not_a_number
 from llrkit.scores.arrays import EXACT, INEXACT, beyond_exact, first_nan
 from llrkit.scores.labels import ACCEPTED, classify_words
-from llrkit.scores.source import Roles, no_column
+from llrkit.scores.source import no_column
 from llrkit.scores.trials import Trials, inexact_row, is_label_type, target_rows
 
 SHOWN = 5
 
 
-def as_trials_checked(
-    table: TrialTable, *, positive: str | None = None, labeled: bool = True, missing: bool = False
-) -> Trials:
+def as_trials_checked(table: TrialTable, *, positive: str | None = None, missing: bool = False) -> Trials:
     """Trials of a table whose scores are all numbers and whose labels are two classes.
 
     With ``missing`` a trial may lack the score of some system.
     """
-    require_roles(table, labeled=labeled)
+    require_roles(table)
     table = with_scores(table, missing=missing)
-    if not labeled:
-        # The label is never used: Trials needs a column of two classes, and all True satisfies it.
-        return Trials(table.table.with_columns(label=True), score=table.score)
     if positive is not None:
         seen = table.table[table.label or ""].unique(maintain_order=True).to_list()
         if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:
@@ -64,28 +59,20 @@ def target_mask_of(
 
 
 def require_roles(trials: TrialTable, *, labeled: bool = True, trained: Sequence[str] = ()) -> None:
-    """Refuse a table without a column of scores, or of labels if they are needed."""
-    columns = trials.table.columns
-    require_named_roles(trials.roles, columns, trials.file, labeled=labeled, trained=trained)
-
-
-def require_named_roles(
-    roles: Roles, columns: Sequence[str], file: str, *, labeled: bool = True, trained: Sequence[str] = ()
-) -> None:
-    """Refuse columns among which there are no scores, or no labels if they are needed.
+    """Refuse a table without a column of scores, or of labels if they are needed.
 
     ``trained`` are the columns that held the training scores of the map that is to be applied.
     """
+    columns, file = trials.table.columns, trials.file
     where = f"{file}, line 1"
-    if not roles.score:
+    if not trials.score:
         there = f" (in training it was {', '.join(map(repr, trained))})" if trained else ""
         raise FileFormatError(
-            f"{no_column('score', columns, where, typed=False)}. "
-            f"Name the column of the scores with --score-column{there}, "
-            "or the classes, a column each, with --classes"
+            f"{no_column('score', columns, where, typed=False)}. Name the column of the scores with "
+            f"--score-column{there}, or the classes, a column each, with --classes"
         )
-    if labeled and roles.label is None:
-        if list(columns) == ["score"]:
+    if labeled and trials.label is None:
+        if columns == ["score"]:
             raise FileFormatError(
                 f"{file}: scores of one class; give the file of the others too (--nontargets)"
             )
@@ -145,8 +132,7 @@ def score_values(trials: TrialTable) -> Array:
     if not all(trials.table[name].dtype.is_float() for name in trials.score):
         trials = with_scores(trials)
     columns = [trials.table[name] for name in trials.score]
-    arrays = [column.cast(pl.Float64).to_numpy() if not column.dtype.is_float() else column.to_numpy()
-              for column in columns]  # fmt: skip
+    arrays = [(one if one.dtype.is_float() else one.cast(pl.Float64)).to_numpy() for one in columns]
     if any(first_nan(array) is not None for array in arrays):  # which also stands for a null
         with_scores(trials)
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
@@ -266,19 +252,15 @@ def without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
         # The columns of scores are read even if they are not wanted: they decide which rows remain.
         for batch in scan.read([*dict.fromkeys([*wanted, *scan.like.score])]):
             trials = with_scores(batch, missing=True)
-            columns = [trials.table[name] for name in trials.score]
-            # new_from_index repeats one value, which also works for batches without rows.
-            there = pl.Series([True]).new_from_index(0, trials.table.height)
-            for column in columns:
-                there &= column.is_not_null() & (column.is_not_nan() if column.dtype.is_float() else True)
+            # Integer columns cannot hold an infinity, which is what may stand for a missing score.
+            scores = trials.table.select(pl.col(trials.score).cast(pl.Float64).fill_nan(None))
+            there = scores.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
             rows += trials.table.height
             missing += trials.table.height - int(there.sum())
             if instead is None and not there.all():
                 trials = trials.only(there)
             elif not there.all():
-                # Integer columns cannot hold an infinity, which is what stands for a missing score.
-                filled = [column.cast(pl.Float64).fill_nan(None).fill_null(instead) for column in columns]
-                trials = replace(trials, table=trials.table.with_columns(filled))
+                trials = replace(trials, table=trials.table.with_columns(scores.fill_null(instead)))
             yield replace(trials, table=trials.table.select(wanted))
         # At the end of the pass, since a batch in the middle of a file may well have no scores.
         if rows and missing == rows:

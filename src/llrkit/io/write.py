@@ -4,6 +4,8 @@ Each file is written whole or not at all. Tables of any size are written batch b
 all trials at once, for its matrix.
 """
 
+# ruff: noqa: A002 - options called format name formats
+
 from __future__ import annotations
 
 import math
@@ -11,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +20,13 @@ import polars as pl
 
 from llrkit.base.arguments import Array
 from llrkit.base.files import replacing, replacing_folder
+from llrkit.base.process import reduce_chunks
 from llrkit.base.text import not_among
-from llrkit.base.threads import reduce_chunks
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.io import table_columns
 from llrkit.io.array_files import write_hdf5
-from llrkit.io.read_options import require_text_name
-from llrkit.io.table_columns import (
-    LLR,
-    LLR_MAP,
-    LOG10_LR,
-    Scan,
-    TrialTable,
-    first_true,
-    llrs_written_by_a_map,
-)
+from llrkit.io.read_options import PathArg, require_text_name
+from llrkit.io.table_columns import LLR, LLR_MAP, LOG10_LR, Scan, TrialTable, first_true
 from llrkit.io.trial_checks import target_mask_of, with_scores
 from llrkit.scores import Scores
 from llrkit.scores.derived import ROLES
@@ -51,11 +45,7 @@ HAS_OWN_KEY = ("kaldi", "nist", "bosaris")
 
 
 def write_trials(
-    trials: Trials,
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002
-    key: str | PathLike[str] | None = None,
+    trials: Trials, path: PathArg, *, format: str | None = None, key: PathArg | None = None
 ) -> None:
     """Write trials in the format of the ending of the name, or in the one that is named.
 
@@ -103,11 +93,7 @@ def table_of(trials: Trials) -> TrialTable:
 
 
 def write_table(
-    trials: TrialTable,
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002
-    key: str | PathLike[str] | None = None,
+    trials: TrialTable, path: PathArg, *, format: str | None = None, key: PathArg | None = None
 ) -> None:
     """Write a table with roles; labels may be missing."""
     like = replace(trials, table=trials.table.clear())
@@ -117,10 +103,10 @@ def write_table(
 def write_batches(
     batches: Iterable[TrialTable],
     like: TrialTable,
-    path: str | PathLike[str],
+    path: PathArg,
     *,
-    format: str | None = None,  # noqa: A002
-    key: str | PathLike[str] | None = None,
+    format: str | None = None,
+    key: PathArg | None = None,
 ) -> int:
     """Write tables one after another into one file; gives the number of rows. ``like`` has no rows."""
     target = Path(path)
@@ -143,7 +129,7 @@ def write_batches(
         raise OSError(f"{target}: cannot be written ({str(error).strip().splitlines()[0]})") from None
 
 
-def written_as(path: Path, format: str | None) -> str:  # noqa: A002
+def written_as(path: Path, format: str | None) -> str:
     """The format to be written: the one that is named, else that of the ending."""
     kind = format or WRITTEN.get(path.suffix.lower())
     if format is not None and format not in WRITE_FORMATS:
@@ -286,7 +272,6 @@ def write_partitions(
         return int(reduce_chunks(range(n_parts), write))
 
 
-OWN_COLUMNS = (LLR, LOG10_LR, LLR_MAP)
 Llrs = Callable[[Array, dict[str, Array]], Array]
 
 
@@ -316,15 +301,15 @@ def with_llrs(
     llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
     name, shown = (LOG10_LR, llr / math.log(10.0)) if base_10 else (LLR, llr)
     # Renamed before the new columns are added, so that nothing of the input is overwritten.
-    table = table.rename(kept_as(table.columns, (*OWN_COLUMNS, *(more or ()))))
+    table = table.rename(kept_as(table.columns, more or ()))
     added: list[pl.Series | pl.Expr] = [pl.Series(name, shown, dtype=pl.Float64)]
     added += [pl.Series(column, np.asarray(make(llr))) for column, make in (more or {}).items()]
     added.append(pl.lit(made_by).alias(LLR_MAP))
     return trials.with_table(table.with_columns(added), score=(name,), factor=1.0, calibrated=True)
 
 
-def kept_as(columns: Sequence[str], names: Sequence[str] = OWN_COLUMNS) -> dict[str, str]:
-    """What the columns that make room are called afterwards.
+def kept_as(columns: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
+    """What the columns that make room for those of LLRs, and for ``more``, are called afterwards.
 
     Examples
     --------
@@ -332,7 +317,7 @@ def kept_as(columns: Sequence[str], names: Sequence[str] = OWN_COLUMNS) -> dict[
     {'llr': 'llr_before'}
     """
     renamed: dict[str, str] = {}
-    for name in names:
+    for name in (LLR, LOG10_LR, LLR_MAP, *more):
         kept = name
         while kept in columns:
             # Again and again, since llr_before may be there from an earlier run.
@@ -344,7 +329,7 @@ def kept_as(columns: Sequence[str], names: Sequence[str] = OWN_COLUMNS) -> dict[
 
 def refuse_calibrated(scan: Scan) -> None:
     """Refuse a file whose scores are LLRs that a calibration wrote, naming the map."""
-    written = llrs_written_by_a_map(scan.columns)
+    written = table_columns.llrs_written_by_a_map(scan.columns)
     if written is None or scan.like.score != (written,):
         return
     by = ""

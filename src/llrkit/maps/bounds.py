@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, names_of, of_kind, whole_number, yes_or_no
+from llrkit.base.arguments import FloatArray, names_of, of_kind, positive, whole_number, yes_or_no
 from llrkit.base.text import Json, as_list, as_number, as_text, not_among, number
 from llrkit.core.cells import require_both_classes
 from llrkit.core.groups import DistinctNumbers, JoinedNumbers, ValueCounts, numbered
@@ -143,10 +143,10 @@ def bound_map(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> dev = lk.Scores(rng.normal(2, 1, 30), rng.normal(0, 1, 200))
-    >>> bounded = lk.bound_map(lk.fit_cmlg(dev), dev)
+    >>> bounded = lk.maps.bound_map(lk.fit_cmlg(dev), dev)
     >>> bounded([-9.0, 0.9, 9.0]).round(2)
     array([-3.43, -0.13,  5.3 ])
-    >>> print(lk.bound_sentence(bounded))
+    >>> print(lk.maps.bound_sentence(bounded))
     LLRs are bounded to [-3.43, 5.30] (log10: -1.49, 2.30): 30 target trials, 200 non-target trials.
     """
     of_kind(fitted, Map, "fitted")
@@ -201,11 +201,7 @@ def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
         return "LLRs are not bounded."
     nats, logs = (f"{number(fitted.low / unit, 2)}, {number(fitted.high / unit, 2)}" for unit in (1.0, LN10))
     details = fitted.details
-    said = (
-        f"LLRs are bounded to [{logs}] in log10 LR"
-        if base_10
-        else f"LLRs are bounded to [{nats}] (log10: {logs})"
-    )
+    said = f"LLRs are bounded to {f'[{logs}] in log10 LR' if base_10 else f'[{nats}] (log10: {logs})'}"
     why = counted_for_bounds(fitted)
     said += f": {why}." if why else "."
     gap = ""
@@ -443,20 +439,16 @@ def bound_sources(
     if source is None:
         if speakers is not None:
             raise InputError("speakers are counted in the training data: give these, not n_sources")
-        return bound_by_counts(fitted, _sources_given(n_sources), {})
+        pair = n_sources if isinstance(n_sources, (tuple, list)) else (n_sources, n_sources)
+        if len(pair) != 2:
+            raise InputError(f"n_sources must be one number or two (target, non-target), got {n_sources!r}")
+        n_target, n_nontarget = (whole_number(n, 1, "n_sources") for n in pair)
+        return bound_by_counts(fitted, SourceCounts(n_target, n_nontarget, "sources", "sources"), {})
     if n_sources is not None:
         raise InputError("give the training data or n_sources, not both")
     moments, gap = training_gap(fitted, source)
     counts = count_sources(source, speakers, moments=moments)
     return bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
-
-
-def _sources_given(n_sources: object) -> SourceCounts:
-    pair = n_sources if isinstance(n_sources, (tuple, list)) else (n_sources, n_sources)
-    if len(pair) != 2:
-        raise InputError(f"n_sources must be one number or two (target, non-target), got {n_sources!r}")
-    n_target, n_nontarget = (whole_number(n, 1, "n_sources") for n in pair)
-    return SourceCounts(n_target, n_nontarget, "sources", "sources")
 
 
 def bound_by_counts(fitted: Map, counts: SourceCounts, gap: Mapping[str, object]) -> BoundedMap:
@@ -515,13 +507,9 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     """
     of_kind(fitted, Map, "fitted")
     whole_number(misleading, 1, "misleading")
-    step = _positive_number(step, "step")
-    llrs = fitted.on(source)
-    moments = as_source(llrs).reduce(Moments.of)
+    step = positive(step, "step")
+    llrs, moments, lowest, highest = _llrs_and_range(fitted, source)
     n_t, n_n = moments.target.count, moments.nontarget.count
-    require_both_classes(n_t, n_n)
-    lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
-    highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
     # extra misleading trials limit the bounds anyway; thresholds further out need not be tried
     lowest, highest = max(lowest, -math.log10(n_t + 1)), min(highest, math.log10(n_n + 1))
     steps = np.arange(min(0, math.floor(lowest / step)), max(0, math.floor(highest / step) + 1) + 1)
@@ -540,9 +528,7 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     decimals = 2 - math.floor(math.log10(step))
     bounds = round(min(low, 0) * step, decimals), round(max(high, 0) * step, decimals)
     options = {"misleading": misleading, "step": step}
-    return _bounded_by_method(
-        fitted, bounds[0] * LN10, bounds[1] * LN10, "elub", options, _trial_counts_of(moments)
-    )
+    return _bounded_by_trials(fitted, bounds, "elub", options, moments)
 
 
 def bound_invariance(
@@ -584,14 +570,10 @@ def bound_invariance(
     (-0.477, 0.477)
     """
     of_kind(fitted, Map, "fitted")
-    step, limit = _positive_number(step, "step"), _positive_number(limit, "limit")
-    llrs = fitted.on(source)
-    moments = as_source(llrs).reduce(Moments.of)
+    step, limit = positive(step, "step"), positive(limit, "limit")
+    llrs, moments, lowest, highest = _llrs_and_range(fitted, source)
     n_t, n_n = moments.target.count, moments.nontarget.count
-    require_both_classes(n_t, n_n)
     if thresholds is None:
-        lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
-        highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
         first = math.floor(min(0.0, max(lowest, -limit)) / step)
         last = math.ceil(max(0.0, min(highest, limit)) / step)
         # rounded so that multiples of a decimal step are exact decimals
@@ -615,9 +597,23 @@ def bound_invariance(
     # 0 must stay inside: a bound never turns evidence around
     bounds = float(np.clip(lowest, -limit, 0.0)), float(np.clip(highest, 0.0, limit))
     options = {"step": step, "limit": limit, "thresholds": "given" if thresholds is not None else "multiples"}
-    return _bounded_by_method(
-        fitted, bounds[0] * LN10, bounds[1] * LN10, "invariance", options, _trial_counts_of(moments)
-    )
+    return _bounded_by_trials(fitted, bounds, "invariance", options, moments)
+
+
+def _llrs_and_range(fitted: Map, source: ScoreSource) -> tuple[ScoreSource, Moments, float, float]:
+    """The LLRs of a map, their moments, and the lowest and the highest of them in log10."""
+    llrs = fitted.on(source)
+    moments = llrs.reduce(Moments.of)
+    classes = moments.target, moments.nontarget
+    require_both_classes(*(one.count for one in classes))
+    return llrs, moments, min(map(lowest_score, classes)) / LN10, max(map(highest_score, classes)) / LN10
+
+
+def _bounded_by_trials(
+    fitted: Map, log10: tuple[float, float], how: str, options: Mapping[str, object], moments: Moments
+) -> BoundedMap:
+    counts = {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
+    return _bounded_by_method(fitted, log10[0] * LN10, log10[1] * LN10, how, options, counts)
 
 
 def _bounded_by_method(
@@ -631,16 +627,6 @@ def _bounded_by_method(
         },
         provenance=fitted.provenance,
     )  # fmt: skip
-
-
-def _trial_counts_of(moments: Moments) -> dict[str, Json]:
-    return {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
-
-
-def _positive_number(value: object, name: str) -> float:
-    if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
-        raise InputError(f"{name} must be a positive number, got {value!r}")
-    return float(value)
 
 
 def count_groups(
@@ -684,10 +670,7 @@ def count_groups(
 
 
 def bound_groups(
-    fitted: Map,
-    source: ScoreSource,
-    groups: str | Sequence[str],
-    speakers: str | Sequence[str] | None = None,
+    fitted: Map, source: ScoreSource, groups: str | Sequence[str], speakers: str | Sequence[str] | None = None
 ) -> BoundedMap:
     """Clip LLRs to what the groups of the training data can show: ``log(1 + groups)`` of the other class.
 

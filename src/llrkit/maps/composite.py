@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -223,10 +223,8 @@ class Quality:
         if self.features == "durations" and len(self.columns) != 2:
             raise InputError(f"durations are two columns, one for each side; got {list(self.columns)}")
         if self.features == "bilinear" and (not self.columns or len(self.columns) % 2):
-            raise InputError(
-                "bilinear features need as many columns of one side as of the other; "
-                f"got {list(self.columns)}"
-            )
+            sides = "as many columns of one side as of the other"
+            raise InputError(f"bilinear features need {sides}; got {list(self.columns)}")
 
     def widen(self, scores: Array, columns: Columns) -> FloatArray:
         """Scores of K systems followed by the features, shape (n, K + F)."""
@@ -234,9 +232,8 @@ class Quality:
         base = base[:, None] if base.ndim == 1 else base
         if not self.columns:
             return base
-        features = self._features(
-            [finite_numbers(columns[name], name, "a quality measure") for name in self.columns]
-        )
+        values = [finite_numbers(columns[name], name, "a quality measure") for name in self.columns]
+        features = self._features(values)
         wide = [base, *(feature[:, None] for feature in features)]
         if self.scaled:
             wide += [base * feature[:, None] for feature in features]
@@ -288,26 +285,24 @@ class Quality:
         pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
         return [f"({first[i]} {second[j]} + {first[j]} {second[i]})" for i, j in pairs]
 
-    @property
-    def _n_features(self) -> int:
-        return len(self._features([np.ones(1)] * len(self.columns)))
-
     def source(self, source: ScoreSource) -> ScoreSource:
         """The source whose systems are the scores followed by the features."""
         if not self.columns:
             return source
         scores = source.roles.score
-        added = self._n_features * (1 + len(scores) if self.scaled else 1)
+        n_features = len(self._features([np.ones(1)] * len(self.columns)))
+        added = n_features * (1 + len(scores) if self.scaled else 1)
         names = (*scores, *(f"feature{i + 1}" for i in range(added)))
-        return DerivedSource(source, self._widened, self.columns, score=names)
 
-    def _widened(self, chunk: Scores) -> Scores:
-        # words stand in a chunk as codes: a duration read from text must be its value, not its code
-        target, nontarget = (
-            self.widen(scores, {name: decoded(chunk, name, class_index) for name in self.columns})
-            for class_index, scores in enumerate((chunk.target, chunk.nontarget))
-        )
-        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
+        def widened(chunk: Scores) -> Scores:
+            # words stand in a chunk as codes: a duration read from text must be its value, not its code
+            target, nontarget = (
+                self.widen(scores, {name: decoded(chunk, name, class_index) for name in self.columns})
+                for class_index, scores in enumerate((chunk.target, chunk.nontarget))
+            )
+            return Scores.part(target, nontarget, chunk.columns, chunk.categories)
+
+        return DerivedSource(source, widened, self.columns, score=names)
 
 
 def quality(columns: Sequence[str] | str, features: str = "linear", scaled: bool = False) -> Quality:
@@ -544,18 +539,9 @@ def _term_name(names: Sequence[str], powers: Sequence[int]) -> str:
     return " x ".join(factors) or "1"
 
 
-class _ClassLines(NamedTuple):
-    """Means and variances of the classes, one for each trial."""
-
-    mean_target: FloatArray
-    mean_nontarget: FloatArray
-    variance_target: FloatArray
-    variance_nontarget: FloatArray
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ConditionedMap(Map):
-    """``llr = a(z) score + b(z)`` for the conditions z of a trial, as :func:`fit_cmlg` makes it of them.
+    """``llr = a(z) score + b(z)`` for the conditions z of a trial, as :func:`llrkit.fit_cmlg` makes it.
 
     The mean and the logarithm of the variance of each class are sums of smooth terms of z; slope and offset
     are those of CMLG with these moments. :meth:`at` gives the line of one set of conditions, with standard
@@ -615,23 +601,17 @@ class ConditionedMap(Map):
         columns
             Columns that go with the scores, by name.
         """
-        slope, offset = self._lines(self.terms.of(columns))
+        slope, offset, *_ = self._lines(self.terms.of(columns))
         return slope * scores + offset
 
-    def _lines(self, terms: FloatArray) -> tuple[FloatArray, FloatArray]:
-        moments = self._moments(terms)
-        variance = self.alpha * moments.variance_target + (1.0 - self.alpha) * moments.variance_nontarget
-        slope = (moments.mean_target - moments.mean_nontarget) / variance
-        return slope, -slope * (moments.mean_target + moments.mean_nontarget) / 2.0
-
-    def _moments(self, terms: FloatArray) -> _ClassLines:
-        return _ClassLines(
-            weighted_sum(terms, self.mean_target),
-            weighted_sum(terms, self.mean_nontarget),
-            # variances are exponentials, positive whatever the coefficients
-            np.exp(weighted_sum(terms, self.log_variance_target)),
-            np.exp(weighted_sum(terms, self.log_variance_nontarget)),
-        )
+    def _lines(self, terms: FloatArray) -> tuple[FloatArray, ...]:
+        """Slopes and offsets; the means of both classes, and what each adds to the variance."""
+        m_e, m_d = weighted_sum(terms, self.mean_target), weighted_sum(terms, self.mean_nontarget)
+        # variances are exponentials, positive whatever the coefficients
+        v_e = self.alpha * np.exp(weighted_sum(terms, self.log_variance_target))
+        v_d = (1.0 - self.alpha) * np.exp(weighted_sum(terms, self.log_variance_nontarget))
+        slope = (m_e - m_d) / (v_e + v_d)
+        return slope, -slope * (m_e + m_d) / 2.0, m_e, m_d, v_e, v_d
 
     def at(self, *in_order: float | Sequence[float], **conditions: float) -> AffineMap:
         """The straight line of one set of conditions; ``details`` has standard errors and what it promises.
@@ -666,46 +646,35 @@ class ConditionedMap(Map):
         given = {**dict(zip(self.columns, values, strict=False)), **conditions}
         if len(values) + len(conditions) != len(self.columns) or set(given) != set(self.columns):
             raise InputError(f"at() takes one number for each of {', '.join(self.columns)}")
-        # by position or by name, but each condition exactly once
-        conditions = given
-        ends = self.condition_ranges
+        conditions, ends = given, self.condition_ranges  # by position or by name, but each exactly once
         terms = self.terms.of({name: np.array([value]) for name, value in conditions.items()})
-        a, b = (float(line[0]) for line in self._lines(terms))
-        moments = self._moments(terms)
-        mu = a * float(moments.mean_target[0] - moments.mean_nontarget[0]) / 2.0
+        a, b, m_e, m_d, v_e, v_d = (float(line[0]) for line in self._lines(terms))
+        mu = a * (m_e - m_d) / 2.0
         pair = GaussianLLR.from_mu(mu) if mu > 0.0 else None
-        covariance = self._line_covariance(terms[0], a, moments)
+        # covariance of slope and offset: they are functions of two means and two log-variances
+        factors, middle = terms[0], (m_e + m_d) / 2.0
+        v, total = v_e + v_d, np.zeros((2, 2))
+        of_classes = ((1.0, v_e, self.covariance_target), (-1.0, v_d, self.covariance_nontarget))
+        for sign, share, of_class in of_classes:
+            # the chain rule: slope by mean and by log-variance, each a sum over the terms
+            of_slope = np.concatenate([sign / v * factors, -a * share / v * factors])
+            of_offset = -middle * of_slope - a / 2.0 * np.concatenate([factors, np.zeros_like(factors)])
+            gradient = np.stack([of_slope, of_offset])
+            total += gradient @ of_class @ gradient.T
         details: dict[str, object] = {
             "conditions": {name: float(conditions[name]) for name in self.columns},
             "outside": [name for name, (low, high) in ends.items() if not low <= conditions[name] <= high],
-            "mean_target": float(moments.mean_target[0]),
-            "mean_nontarget": float(moments.mean_nontarget[0]),
-            "se_a": math.sqrt(covariance[0, 0]),
-            "se_b": math.sqrt(covariance[1, 1]),
-            "covariance_ab": float(covariance[0, 1]),
+            "mean_target": m_e,
+            "mean_nontarget": m_d,
+            "se_a": math.sqrt(total[0, 0]),
+            "se_b": math.sqrt(total[1, 1]),
+            "covariance_ab": float(total[0, 1]),
             "mu": mu,
             "eer": pair.eer if pair else 0.5,
             "cllr": pair.cllr if pair else 1.0,
         }
         words = ", ".join(f"{name} {conditions[name]:g}" for name in self.columns)
         return AffineMap(a=a, b=b, method=f"{self.method} at {words}", details=details, reading=self.reading)
-
-    def _line_covariance(self, terms: FloatArray, a: float, moments: _ClassLines) -> FloatArray:
-        """Covariance of slope and offset: they are functions of two means and two log-variances."""
-        shares = self.alpha * moments.variance_target[0], (1.0 - self.alpha) * moments.variance_nontarget[0]
-        v = sum(shares)
-        middle = float(moments.mean_target[0] + moments.mean_nontarget[0]) / 2.0
-        total = np.zeros((2, 2))
-        for sign, share, covariance in (
-            (1.0, shares[0], self.covariance_target),
-            (-1.0, shares[1], self.covariance_nontarget),
-        ):
-            # the chain rule: slope by mean and by log-variance, each a sum over the terms
-            of_slope = np.concatenate([sign / v * terms, -a * share / v * terms])
-            of_offset = -middle * of_slope - a / 2.0 * np.concatenate([terms, np.zeros_like(terms)])
-            gradient = np.stack([of_slope, of_offset])
-            total += gradient @ covariance @ gradient.T
-        return total
 
     def __repr__(self) -> str:
         ranges = self.terms.ranges

@@ -6,17 +6,17 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from llrkit._version import __version__
-from llrkit.base.files import write_atomically
+from llrkit.base.files import file_sha256, write_atomically
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
 from llrkit.core.summaries import subclasses_of
@@ -41,20 +41,6 @@ def checksum_of(content: Mapping[str, object]) -> str:
     # sorted and without spaces, so a file that was only laid out differently keeps its checksum
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return f"{_ALGORITHM}:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def verify(content: object, where: str, *, accept_changed: bool = False) -> None:
-    """Refuse content that is not what its checksum was made of; files of older versions have none."""
-    if not isinstance(content, dict) or CHECKSUM not in content:
-        return
-    if content[CHECKSUM] == checksum_of(content):
-        return
-    if not accept_changed:
-        raise MapFileError(
-            f"{where}: was changed after it was saved (its checksum does not match); calibrate again, "
-            "or take it as it is: --accept-changed, load_map(path, accept_changed=True)"
-        )
-    warn_caller(f"{where}: was changed after it was saved", ChangedFileWarning)
 
 
 M = TypeVar("M", bound=SavedMap)
@@ -130,24 +116,21 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     for name in ("options", "details"):
         # only options and details had names in British spelling
         objects[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in objects[name].items()}
-    reading = plain.get("reading")
-    if reading is not None and not isinstance(reading, dict):  # its values are looked at when used
-        raise MapFileError(f'{where}: "reading" must be an object')
-    densities = plain.get("densities")
-    if densities is not None and not isinstance(densities, dict):
-        raise MapFileError(f'{where}: "densities" must be an object')
+    for name in ("reading", "densities"):  # their values are looked at when used
+        if not isinstance(plain.get(name), (dict, type(None))):
+            raise MapFileError(f'{where}: "{name}" must be an object')
     try:
+        own: dict[str, Any] = {
+            name: _parameter_from_plain(value, f"{where}: {name}", base) for name, value in parameters.items()
+        }
         fitted = kind(
             method=plain["method"],
             options=_object_from_plain(objects["options"], f"{where}: options", base),
             details=_object_from_plain(objects["details"], f"{where}: details", base),
             provenance=_object_from_plain(objects["provenance"], f"{where}: provenance", base),
-            reading=cast(RecordedReading | None, reading),
-            densities=densities,
-            **{
-                name: _parameter_from_plain(value, f"{where}: {name}", base)
-                for name, value in parameters.items()
-            },
+            reading=cast(RecordedReading | None, plain.get("reading")),
+            densities=plain.get("densities"),
+            **own,
         )
         _check_map_parameters(fitted)
     except MapFileError:
@@ -212,7 +195,13 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> Map:
     accept_changed
         Load a file that was changed by hand; there is a warning.
     """
-    return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
+    loaded = map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
+    return replace(loaded, loaded_from=name_of_map(path))
+
+
+def name_of_map(path: str | Path) -> str:
+    """What a calibration file is called in the column ``llr_map`` of its LLRs: its name and its hash."""
+    return f"{Path(path).name} {file_sha256(path)[:12]}"
 
 
 def read_json(path: str | Path, *, accept_changed: bool = False) -> object:
@@ -227,8 +216,14 @@ def read_json(path: str | Path, *, accept_changed: bool = False) -> object:
         raise MapFileError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     except (ValueError, RecursionError) as error:  # also of a number that is too long
         raise MapFileError(f"{file}: not JSON of a calibration ({error})") from None
-    # the checksum is of the content as parsed: layout and line ends do not matter
-    verify(content, str(file), accept_changed=accept_changed)
+    # files of older versions have no checksum; it is of the content as parsed, whatever its layout
+    if isinstance(content, dict) and content.get(CHECKSUM, checksum_of(content)) != checksum_of(content):
+        if not accept_changed:
+            raise MapFileError(
+                f"{file}: was changed after it was saved (its checksum does not match); calibrate again, "
+                "or take it as it is: --accept-changed, load_map(path, accept_changed=True)"
+            )
+        warn_caller(f"{file}: was changed after it was saved", ChangedFileWarning)
     return content
 
 
@@ -262,17 +257,13 @@ def _plain_parameter(value: object) -> Json:
     if isinstance(value, SavedMap):
         return map_to_dict(value)
     if isinstance(value, np.ndarray):
-        return {
-            "array": _plain_parameter(value.tolist()),
-            "dtype": str(value.dtype),
-            "shape": list(value.shape),
-        }
+        numbers = _plain_parameter(value.tolist())
+        return {"array": numbers, "dtype": str(value.dtype), "shape": list(value.shape)}
     if isinstance(value, Mapping):
-        return (
-            {"items": [[_plain_parameter(k), _plain_parameter(v)] for k, v in value.items()]}
-            if _needs_pairs(value)
-            else {key: _plain_parameter(item) for key, item in value.items()}
-        )
+        # keys that are no text, or that mean something else here, are written as pairs
+        if not all(isinstance(key, str) for key in value) or _RESERVED & set(value):
+            return {"items": [[_plain_parameter(k), _plain_parameter(v)] for k, v in value.items()]}
+        return {key: _plain_parameter(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain_parameter(item) for item in value]
     if isinstance(value, np.generic):
@@ -285,11 +276,6 @@ def _plain_parameter(value: object) -> Json:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"a calibration file cannot hold a {type(value).__name__}")
-
-
-def _needs_pairs(value: Mapping[object, object]) -> bool:
-    """Whether a dict must be written as pairs: keys that are not text, or that mean something in the file."""
-    return not all(isinstance(key, str) for key in value) or bool(_RESERVED & set(value))
 
 
 _SPELLED_BEFORE = {"regularisation": "regularization", "n_labelled": "n_labeled"}

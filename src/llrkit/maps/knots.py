@@ -41,15 +41,12 @@ class KnotMap(Map):
 
     def __post_init__(self) -> None:
         """Check the knots."""
-        score, llr = np.asarray(self.score, dtype=np.float64), np.asarray(self.llr_at, dtype=np.float64)
+        self._own_arrays("score", "llr_at")
+        score, llr = self.score, self.llr_at
         if score.ndim != 1 or score.shape != llr.shape or len(score) == 0:
             raise InputError(f"as many scores as LLRs are needed, got shapes {score.shape} and {llr.shape}")
         if not (np.isfinite(score).all() and np.isfinite(llr).all() and np.all(np.diff(score) >= 0)):
             raise InputError("knots must be finite and their scores ascending")
-        for name, values in (("score", score), ("llr_at", llr)):
-            frozen = values.copy()
-            frozen.flags.writeable = False
-            object.__setattr__(self, name, frozen)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Linear interpolation."""
@@ -117,10 +114,10 @@ def _thin_one_by_one(
 
     def entry(start: int, stop: int) -> tuple[float, int, int, int]:
         # errors that the generations computed are not computed again
-        error = known.get((start, stop))
-        return (
-            _worst_error_of_line(x, y, start, stop) if error is None else (-error[0], error[1], start, stop)
-        )
+        if (start, stop) in known:
+            error, worst = known[start, stop]
+            return -error, worst, start, stop
+        return _worst_error_of_line(x, y, start, stop)
 
     kept = [0, len(x) - 1]
     waiting = [entry(0, len(x) - 1)]

@@ -75,15 +75,6 @@ def input_factor(reading: RecordedReading | None) -> float:
     return (math.log(10.0) if reading.get("log10") else 1.0) * (-1.0 if reading.get("distance") else 1.0)
 
 
-class MapMetadata(TypedDict, total=False):
-    """What fits say of a map besides its parameters; fields of :class:`SavedMap`."""
-
-    method: str
-    options: Mapping[str, object]
-    details: Mapping[str, object]
-    provenance: Mapping[str, object]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SavedMap(ABC):
     """A frozen dataclass whose own fields are parameters: numbers, strings, arrays, other maps."""
@@ -100,6 +91,8 @@ class SavedMap(ABC):
     """How the training scores were read (distances, log10 LLRs, which columns); None where nobody knows."""
     densities: Mapping[str, Json] | None = None
     """The training scores of each class as counts in cells, in plain values; None where nobody counted."""
+    loaded_from: str = field(default="", compare=False)
+    """Name and SHA-256 of the file that it was loaded from, as LLRs of that file name it; else empty."""
 
     kind: ClassVar[str] = ""
     format: ClassVar[str] = ""
@@ -132,6 +125,13 @@ class SavedMap(ABC):
         """The fields of the subclass by name."""
         shared = {item.name for item in fields(SavedMap)}
         return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}
+
+    def _own_arrays(self, *names: str) -> None:
+        """Give the map arrays of its own, of float64, that nobody can write to."""
+        for name in names:
+            values = np.array(getattr(self, name), dtype=np.float64)
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
 
     def to_dict(self) -> dict[str, Json]:
         """Plain numbers and lists: what a calibration file holds."""
@@ -342,7 +342,7 @@ class Map(SavedMap):
         Examples
         --------
         >>> import llrkit as lk
-        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
+        >>> calibrate = lk.maps.AffineMap(a=2.0, b=-1.0)
         >>> calibrate.posteriors([0.5, 0.5 + np.log(99) / 2], 0.01)
         array([0.01, 0.5 ])
         """
@@ -378,7 +378,7 @@ class Map(SavedMap):
         Examples
         --------
         >>> import llrkit as lk
-        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
+        >>> calibrate = lk.maps.AffineMap(a=2.0, b=-1.0)
         >>> calibrate.decide([0.5, 3.0], "sre08")
         array([False,  True])
         """
@@ -459,11 +459,7 @@ class Map(SavedMap):
         conditions = ConditionWatch(self.condition_ranges) if self.condition_ranges else None
         return RangeWatch(self.training_range, policy, conditions=conditions)
 
-    def on(
-        self,
-        source: object,
-        labels: Labels | None = None,
-    ) -> ScoreSource:
+    def on(self, source: object, labels: Labels | None = None) -> ScoreSource:
         """The same trials with LLRs in place of scores, as a source; trials are as every metric takes them.
 
         Parameters
@@ -560,14 +556,10 @@ class Map(SavedMap):
     def _of_chunk(self, chunk: Scores, read_factor: float, watch: RangeWatch) -> Scores:
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
         target, nontarget = (
-            {name: decoded(wide, name, class_index) for name in self.needs} for class_index in (0, 1)
+            self._of_held(scores, read_factor, {name: decoded(wide, name, i) for name in self.needs}, watch)
+            for i, scores in enumerate((chunk.target, chunk.nontarget))
         )
-        return Scores.part(
-            self._of_held(chunk.target, read_factor, target, watch),
-            self._of_held(chunk.nontarget, read_factor, nontarget, watch),
-            chunk.columns,
-            chunk.categories,
-        )
+        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
     def checked(self, values: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of float64 scores after looking for NaN and at the length of the columns.
@@ -652,25 +644,20 @@ class Monotone(Protocol):
     @property
     def low(self) -> float:
         """The LLR is constant below this score."""
-        ...
 
     @property
     def high(self) -> float:
         """The LLR is constant above this score."""
-        ...
 
     @property
     def direction(self) -> int:
         """1 when the LLR goes up in between, -1 when it goes down."""
-        ...
 
     def anchor(self) -> tuple[float, float]:
         """A score in the bulk and the size of the bulk."""
-        ...
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of scores."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -803,8 +790,5 @@ class ComposedMap(MapOfMaps):
 
     def back_to_scores(self) -> ComposedMap:
         """Back through both, last first."""
-        return ComposedMap(
-            first=self.second.back_to_scores(),
-            second=self.first.back_to_scores(),
-            method=f"inverse of {self.method}",
-        )
+        first, second = self.second.back_to_scores(), self.first.back_to_scores()
+        return ComposedMap(first=first, second=second, method=f"inverse of {self.method}")

@@ -84,11 +84,8 @@ class ConditionWatch:
             for name, (low, high) in self.seen.items()
         )
         have = "has" if self.n_outside == 1 else "have"
-        return (
-            f"of {counted(self.n_trials, 'trial')}, {self.n_outside:,} {have} a condition outside its "
-            "training range "
-            f"({shown}): held at its ends"
-        )
+        outside = f"of {counted(self.n_trials, 'trial')}, {self.n_outside:,} {have} a condition outside its"
+        return f"{outside} training range ({shown}): held at its ends"
 
 
 @dataclass
@@ -247,18 +244,13 @@ class TrainingDensities:
     def with_groups(self, source: ScoreSource, columns: Sequence[str]) -> TrainingDensities:
         """The same, with what the groups of the training trials tell; two passes."""
         cells = group_cells(source, columns, self.cuts)
-        of_class = [share_covariance(counts) for counts in (cells.target, cells.nontarget)]
-        (target, t_df), (nontarget, n_df) = of_class
-        spread = GroupSpread(tuple(columns), (target, nontarget), (t_df, n_df))
-        return TrainingDensities(self.histogram, self.of, spread)
+        (target, t_df), (nontarget, n_df) = map(share_covariance, (cells.target, cells.nontarget))
+        return replace(self, spread=GroupSpread(tuple(columns), (target, nontarget), (t_df, n_df)))
 
     def to_plain(self) -> dict[str, Json]:
         """Plain values for a calibration file."""
-        plain: dict[str, Json] = {
-            "of": self.of,
-            "target": self.histogram.target.to_text(),
-            "nontarget": self.histogram.nontarget.to_text(),
-        }
+        target, nontarget = self.histogram.target.to_text(), self.histogram.nontarget.to_text()
+        plain: dict[str, Json] = {"of": self.of, "target": target, "nontarget": nontarget}
         if self.spread is not None:
             plain["groups"] = {
                 "columns": list(self.spread.columns),
@@ -280,9 +272,8 @@ class TrainingDensities:
                 raise ValueError("a class is empty, or what was counted is missing")
             found = cls(ScoreHistogram(*classes), as_text(plain["of"]))
             if "groups" in plain:
-                found = cls(
-                    found.histogram, found.of, _group_spread_of(as_object(plain["groups"]), len(found.cuts))
-                )
+                spread = _group_spread_of(as_object(plain["groups"]), len(found.cuts))
+                found = replace(found, spread=spread)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise MapFileError(f"the densities of the training scores are broken ({error})") from None
         return found
@@ -344,8 +335,7 @@ def class_gap(source: AnyTrials, labels: Labels | None = None) -> tuple[float, f
     >>> class_gap(lk.Scores([2.0, 3.0], [0.0, 2.5])) is None
     True
     """
-    source = as_source(source, labels)
-    return gap_of_moments(as_source(source).reduce(Moments.of))
+    return gap_of_moments(as_source(source, labels).reduce(Moments.of))
 
 
 def gap_of_moments(moments: Moments) -> tuple[float, float] | None:

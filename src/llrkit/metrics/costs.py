@@ -6,27 +6,29 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, Counts, FloatArray, yes_or_no
+from llrkit.base.arguments import Array, ArrayLike, Counts, FloatArray, of_kind, share, yes_or_no
 from llrkit.core.cells import collect_again, count_on, require_both_classes, score_indexes
 from llrkit.core.counting import count_bins, count_blocks, in_order_if_kept
-from llrkit.core.groups import trials_with_value, truth_of
+from llrkit.core.groups import grouped, positions_by_value, trials_with_value, truth_of
 from llrkit.core.losses import LossSums, ScoringRule, scoring_rule
 from llrkit.core.numerics import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.pav import PavBlocks, error_path, pav_blocks
-from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, grouped
+from llrkit.core.summaries import Moments, SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.discrimination import min_cllr, min_dcf_from_blocks
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores import AnyTrials, Labels, Scores, ScoreSource, as_source
+from llrkit.scores.source import require_column
 from llrkit.theory.operating_points import OperatingPoint, Point, Preset, cost_of, operating_point
 
+if TYPE_CHECKING:
+    from llrkit.scores import Trials
 
-def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
+
+def losses_at(source: ScoreSource, log_odds: ArrayLike = 0.0, thresholds: ArrayLike = ()) -> LossSums:
     """Losses of a source at given priors and thresholds; both classes must be there."""
     # sorted where counting would sort anyway, so that the next metric finds the order already there
     losses = in_order_if_kept(source).reduce(LossSums.at(log_odds, thresholds))
@@ -113,7 +115,7 @@ def cross_entropy(
     Examples
     --------
     >>> import llrkit as lk
-    >>> round(lk.cross_entropy(lk.Scores([0.0], [0.0]), prior=0.1), 12)
+    >>> round(lk.metrics.cross_entropy(lk.Scores([0.0], [0.0]), prior=0.1), 12)
     1.0
     """
     source = as_source(source, labels)
@@ -175,40 +177,21 @@ def rule_cost(
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.rule_cost(lk.Scores([0.0], [0.0]), rule="brier", prior=0.5)
+    >>> lk.metrics.rule_cost(lk.Scores([0.0], [0.0]), rule="brier", prior=0.5)
     0.75
     """
     source = as_source(source, labels)
-    rule, prior = scoring_rule(rule), probability(prior, "prior")
-    sums = source.reduce(RuleSums.at(rule, float(logit(prior))))
-    require_both_classes(sums.n_target, sums.n_nontarget)
-    return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
+    costs, prior = scoring_rule(rule), probability(prior, "prior")
+    log_odds = float(logit(prior))
 
+    def sums(chunk: Scores) -> FloatArray:
+        # 64 bits: costs of the boosting rule grow like exp(-z / 2)
+        z = [index.values.astype(np.float64, copy=False) + log_odds for index in score_indexes(chunk)]
+        return np.array([costs.miss(z[0]).sum(), chunk.n_target, costs.fa(z[1]).sum(), chunk.n_nontarget])
 
-@dataclass(frozen=True, eq=False)
-class RuleSums(FieldwiseSums):
-    """Sums of the costs of a scoring rule."""
-
-    n_target: float
-    n_nontarget: float
-    target: float
-    nontarget: float
-
-    @classmethod
-    def at(cls, rule: ScoringRule, log_odds: float) -> Callable[[Scores], RuleSums]:
-        """A summarizer for one rule and prior."""
-
-        def make(chunk: Scores) -> RuleSums:
-            target, nontarget = (index.values for index in score_indexes(chunk))
-            return cls(
-                chunk.n_target,
-                chunk.n_nontarget,
-                # 64 bits: costs of the boosting rule grow like exp(-z / 2)
-                float(rule.miss(target.astype(np.float64, copy=False) + log_odds).sum()),
-                float(rule.fa(nontarget.astype(np.float64, copy=False) + log_odds).sum()),
-            )
-
-        return make
+    target, n_target, nontarget, n_nontarget = map(float, source.reduce(sums))
+    require_both_classes(n_target, n_nontarget)
+    return prior * target / n_target + (1.0 - prior) * nontarget / n_nontarget
 
 
 Weights: TypeAlias = dict[Hashable, tuple[float, float]]
@@ -424,7 +407,7 @@ def eer_threshold(source: AnyTrials, labels: Labels | None = None) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
+    >>> lk.metrics.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
     1.0
     """
     source = as_source(source, labels)
@@ -490,7 +473,7 @@ def hter(source: AnyTrials, labels: Labels | None = None, *, dev: AnyTrials) -> 
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.hter(lk.Scores([0.5, 3.0], [-2.0, 1.5]), dev=lk.Scores([1.0, 2.0], [-1.0, 0.0]))
+    >>> lk.metrics.hter(lk.Scores([0.5, 3.0], [-2.0, 1.5]), dev=lk.Scores([1.0, 2.0], [-1.0, 0.0]))
     0.5
     """
     source = as_source(source, labels)
@@ -498,7 +481,7 @@ def hter(source: AnyTrials, labels: Labels | None = None, *, dev: AnyTrials) -> 
     return float(losses.p_miss[0] + losses.p_fa[0]) / 2.0
 
 
-def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
+def compound_llr(llr: ArrayLike, p_known: float = 0.5) -> FloatArray:
     """LLRs against "another enrolled speaker or an unknown one", from LLRs against "unknown".
 
     ``L'_i = L_i / [p_known / (N - 1) sum_{j != i} L_j + (1 - p_known)]`` for the N enrolled speakers in
@@ -523,8 +506,7 @@ def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
         )
     if np.isnan(x).any() or (x == np.inf).any():  # inf - inf has no value
         raise InputError("compound_llr: an LLR is NaN or +inf")
-    if not 0.0 <= p_known <= 1.0:
-        raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
+    share(p_known, "p_known")
     n = x.shape[-1]
     # each sum leaves one speaker out: summed over the others, never by subtraction, which would cancel
     # N x (N - 1) numbers for each segment, which is what leaving out one of N takes
@@ -535,3 +517,83 @@ def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
         log_known = np.log(p_known) - np.log(n - 1) + np.logaddexp.reduce(others, axis=-1)
         log_unknown = np.log1p(-p_known)
     return np.asarray(x - np.logaddexp(log_known, log_unknown))
+
+
+def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
+    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
+
+    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
+    at least two must. Segments that share a model must share all of them: men may have been compared with men
+    and women with women, but a missing pair is an error. The LLRs are in the new column
+    ``compound_llr``, which becomes the score.
+
+    Parameters
+    ----------
+    trials
+        A table with the LLRs of every test segment against all models.
+    p_known
+        The share of known impostors among non-targets, as in :func:`llrkit.metrics.compound_llr`.
+    enroll, test
+        The columns with the models and the test segments; by default those of the table.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
+    >>> trials = lk.Trials(table, enroll="model", test="test")
+    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
+    [2.503, -1.859, -3.892]
+    """
+    from llrkit.scores import Trials  # imports polars, which the metrics of arrays do without
+
+    of_kind(trials, Trials, "trials")
+    share(p_known, "p_known")
+    if trials.roles.n_systems != 1:
+        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
+    models, segments = enroll or trials.enroll, test or trials.test
+    if models is None or segments is None:
+        raise InputError("compound LLRs need the columns of the models and of the test segments")
+    for name in (models, segments):
+        require_column(name, trials.table.columns, trials.origin)
+    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
+    model = trials.table[models].to_list()
+    llrs = np.empty(len(score))
+    # as objects: NumPy would turn mixed ids into text
+    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
+    for segment, rows in by_segment.items():
+        seen: set[Hashable] = set()
+        for row in rows.tolist():
+            if model[row] in seen:
+                raise InputError(
+                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
+                    "than once; a compound LLR needs one LLR of each enrolled speaker"
+                )
+            seen.add(model[row])
+        if len(rows) < 2:
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
+                "compound LLR needs at least two enrolled speakers"
+            )
+        models_here = frozenset(seen)
+        for one in models_here:  # a segment that shares some models with an earlier one must share them all
+            # the first segment that a model occurs with fixes its set of models
+            other, expected = enrolled.setdefault(one, (segment, models_here))
+            if expected == models_here:
+                continue
+            lacking, has = (segment, other) if expected - models_here else (other, segment)
+            absent = min(map(str, (expected - models_here) or (models_here - expected)))
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model "
+                f"{absent!r}, segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
+            )
+        llrs[rows] = compound_llr(score[rows], p_known)
+    columns = {name: trials.table[name] for name in trials.table.columns}
+    return Trials(
+        {**columns, "compound_llr": llrs},
+        score="compound_llr",
+        label=trials.label,
+        enroll=models,
+        test=segments,
+        origin=trials.origin,
+    )

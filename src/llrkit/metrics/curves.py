@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, ArrayLike, FloatArray
 from llrkit.core.counting import count_blocks
 from llrkit.core.losses import LossSums
 from llrkit.core.numerics import LN2, probit, sigmoid, softplus
@@ -16,8 +15,7 @@ from llrkit.core.pav import PavBlocks, ScoreBins, error_path
 from llrkit.core.summaries import Moments
 from llrkit.metrics.costs import cross_entropy_from_losses, losses_at
 from llrkit.metrics.discrimination import Curve, best_errors, block_losses
-from llrkit.scores import ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores import AnyTrials, Labels, ScoreSource, as_source
 
 BAYES_LOG_ODDS = np.linspace(-10.0, 10.0, 2001)
 """Prior log-odds at which actual and minimum error rates are kept."""
@@ -172,7 +170,7 @@ class CrossEntropyCurve(Curve):
 
 
 def cross_entropy_from_blocks(
-    source: ScoreSource, blocks: PavBlocks, log_odds: npt.ArrayLike | None = None
+    source: ScoreSource, blocks: PavBlocks, log_odds: ArrayLike | None = None
 ) -> CrossEntropyCurve:
     """The ECE curve of a source; one more pass over the trials."""
     odds = ECE_LOG10_ODDS * np.log(10.0) if log_odds is None else np.asarray(log_odds, dtype=np.float64)
@@ -260,7 +258,7 @@ def histogram_pair(losses: LossSums, moments: Moments, bins: int = 128) -> Histo
 
 
 def cross_entropy_curve(
-    source: AnyTrials, labels: Labels | None = None, *, log_odds: npt.ArrayLike | None = None
+    source: AnyTrials, labels: Labels | None = None, *, log_odds: ArrayLike | None = None
 ) -> CrossEntropyCurve:
     """Empirical cross-entropy in bits over prior log-odds: of the scores, after PAV, and of the prior alone.
 
@@ -282,7 +280,7 @@ def cross_entropy_curve(
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([2.1, 3.5, 0.4, 1.7], [-2.2, -0.3, 0.6, -1.9, -3.1])
-    >>> lk.cross_entropy_curve(scores, log_odds=[0.0]).system == lk.cllr(scores)
+    >>> lk.metrics.cross_entropy_curve(scores, log_odds=[0.0]).system == lk.cllr(scores)
     array([ True])
     """
     source = as_source(source, labels)

@@ -16,27 +16,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, Array, BoolArray, Counts, FloatArray, whole_number
+from llrkit.base.arguments import RNG, Array, ArrayLike, BoolArray, Counts, FloatArray, whole_number
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json, counted
+from llrkit.core import pav
 from llrkit.core.cells import BelowCounts
 from llrkit.core.counting import count_bins, count_blocks, rank
 from llrkit.core.numerics import LN2, probit, softplus
 from llrkit.core.order import Ranking
-from llrkit.core.pav import (
-    ErrorPath,
-    PavBlocks,
-    ScoreBins,
-    crossing,
-    crossing_of_rejected,
-    error_path,
-    pav_blocks,
-)
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError, ReversedScoresWarning
 from llrkit.results.result import Column, Result, html_table, plain
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores import AnyTrials, Labels, Scores, ScoreSource, as_source
 from llrkit.theory.operating_points import OperatingPoint, Point, operating_point
 
 BEYOND_CHANCE = 2.576
@@ -57,15 +48,16 @@ _SIGN = np.uint64(1 << 63)
 Demand = Callable[[Counts, Counts], BoolArray]
 """What holds for the numbers of targets and of non-targets below a threshold, up to some threshold."""
 Range = tuple[float, float]
-Compare = Callable[[Array, float], npt.ArrayLike]
+Compare = Callable[[Array, float], ArrayLike]
 
 
 def eer(source: AnyTrials, labels: Labels | None = None) -> float:
     """Equal error rate on the ROC convex hull (ROCCH-EER).
 
     The value where the hull meets Pmiss = Pfa; equals the maximum over priors of the minimum error rate
-    (Brümmer & de Villiers 2013). :func:`eer_roc` gives the interpolated-ROC variant. Where targets score
-    below non-targets beyond chance, a :class:`ReversedScoresWarning` tells the rate of the negated scores.
+    (Brümmer & de Villiers 2013). :func:`llrkit.metrics.eer_roc` gives the interpolated-ROC variant. Where
+    targets score below non-targets beyond chance, a :class:`llrkit.errors.ReversedScoresWarning` tells the
+    rate of the negated scores.
 
     Parameters
     ----------
@@ -89,10 +81,10 @@ def eer(source: AnyTrials, labels: Labels | None = None) -> float:
     return eer_from_blocks(ranking.blocks)
 
 
-def eer_from_blocks(blocks: PavBlocks) -> float:
+def eer_from_blocks(blocks: pav.PavBlocks) -> float:
     """ROCCH-EER of pooled bins."""
     hull = blocks.hull
-    return crossing(hull.p_miss, hull.p_fa)
+    return pav.crossing(hull.p_miss, hull.p_fa)
 
 
 def eer_roc(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -111,7 +103,7 @@ def eer_roc(source: AnyTrials, labels: Labels | None = None) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
+    >>> lk.metrics.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     0.25
     """
     return eer_roc_from_ranking(rank(as_source(source, labels)))
@@ -120,7 +112,7 @@ def eer_roc(source: AnyTrials, labels: Labels | None = None) -> float:
 def eer_roc_from_ranking(ranking: Ranking) -> float:
     """Interpolated-ROC EER of ordered trials."""
     missed, rejected = ranking.rejected_around_eer
-    return crossing_of_rejected(missed, [rejected])
+    return pav.crossing_of_rejected(missed, [rejected])
 
 
 def prbep(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -139,16 +131,16 @@ def prbep(source: AnyTrials, labels: Labels | None = None) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
+    >>> round(lk.metrics.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
     1.0
     """
     return prbep_from_blocks(count_blocks(as_source(source, labels)))
 
 
-def prbep_from_blocks(blocks: PavBlocks) -> float:
+def prbep_from_blocks(blocks: pav.PavBlocks) -> float:
     """Break-even count of pooled bins."""
     hull = blocks.hull
-    return crossing(hull.n_miss, hull.n_fa)
+    return pav.crossing(hull.n_miss, hull.n_fa)
 
 
 def auc(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -203,13 +195,13 @@ def min_dcf(source: AnyTrials, labels: Labels | None = None, *, point: Point) ->
     return min_dcf_from_blocks(count_blocks(source), operating_point(point))
 
 
-def min_dcf_from_blocks(blocks: PavBlocks, point: OperatingPoint) -> float:
+def min_dcf_from_blocks(blocks: pav.PavBlocks, point: OperatingPoint) -> float:
     """Minimum normalized DCF of pooled bins."""
     p_miss, p_fa = best_errors(blocks, [point.log_odds])
     return point.cost(float(p_miss[0]), float(p_fa[0]))
 
 
-def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def best_errors(blocks: pav.PavBlocks, log_odds: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Error rates of the best threshold at each prior log-odds.
 
     The best vertex of the convex hull rejects the blocks whose PAV LLR is below the Bayes threshold.
@@ -242,13 +234,13 @@ def min_cllr(source: AnyTrials, labels: Labels | None = None) -> float:
     return min_cllr_from_blocks(count_blocks(as_source(source, labels)))
 
 
-def min_cllr_from_blocks(blocks: PavBlocks) -> float:
+def min_cllr_from_blocks(blocks: pav.PavBlocks) -> float:
     """Minimum Cllr of pooled bins, in bits."""
     target, nontarget = block_losses(blocks, [0.0])
     return float(target[0] + nontarget[0]) / (2.0 * LN2)
 
 
-def block_losses(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def block_losses(blocks: pav.PavBlocks, log_odds: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Mean logarithmic loss of the PAV LLRs of each class at each prior log-odds, in nats."""
     llr = blocks.llr
     # a block at -inf holds no targets and one at inf no non-targets: their losses are 0 times inf, that is 0
@@ -290,7 +282,7 @@ def separation(ranking: Ranking, auc: float) -> Separation:
     Examples
     --------
     >>> import numpy as np
-    >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
+    >>> bins = pav.ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
     >>> separation(Ranking(bins), auc=0.0).reversed
     True
     """
@@ -303,21 +295,21 @@ def separation(ranking: Ranking, auc: float) -> Separation:
     return Separation(auc, math.sqrt(variance))
 
 
-def eer_reversed(bins: ScoreBins) -> float:
+def eer_reversed(bins: pav.ScoreBins) -> float:
     """ROCCH-EER of the negated scores.
 
     Examples
     --------
     >>> import numpy as np
-    >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
+    >>> eer_reversed(pav.ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
     0.0
     """
     # the bins the other way round are those of the negated scores: no trial is read again
-    negated = ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
-    return eer_from_blocks(pav_blocks(negated))
+    negated = pav.ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
+    return eer_from_blocks(pav.pav_blocks(negated))
 
 
-def reversed_text(bins: ScoreBins, auc: float) -> str:
+def reversed_text(bins: pav.ScoreBins, auc: float) -> str:
     """What is wrong, and what the equal error rate would be."""
     return (
         f"targets score below non-targets (AUC {auc:.3f}): is a higher score really more target-like? "
@@ -325,7 +317,7 @@ def reversed_text(bins: ScoreBins, auc: float) -> str:
     )
 
 
-def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+def threshold_for_false_alarms(source: ScoreSource, bins: pav.ScoreBins, rate: float) -> float:
     """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
 
     Examples
@@ -343,7 +335,7 @@ def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float
     return next_score(source, bins, last)
 
 
-def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+def threshold_for_misses(source: ScoreSource, bins: pav.ScoreBins, rate: float) -> float:
     """The highest threshold with at most this miss rate.
 
     Examples
@@ -357,16 +349,16 @@ def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> f
     return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
 
 
-def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+def _on_misses(bins: pav.ScoreBins, compare: Compare, rate: float) -> Demand:
     return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
 
 
-def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+def _on_false_alarms(bins: pav.ScoreBins, compare: Compare, rate: float) -> Demand:
     n = bins.n_nontarget
     return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
 
 
-def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
+def threshold_for_cost(blocks: pav.PavBlocks, point: OperatingPoint) -> float:
     """The threshold with the lowest cost on these trials, a vertex of the ROC convex hull.
 
     Examples
@@ -377,10 +369,10 @@ def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
     (0.5, 2.0)
     """
     vertex = int(np.searchsorted(blocks.llr, point.threshold))
-    return float(error_path(blocks).threshold[vertex])
+    return float(pav.error_path(blocks).threshold[vertex])
 
 
-def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> float:
+def highest_threshold(source: ScoreSource, bins: pav.ScoreBins, demand: Demand) -> float:
     """The highest threshold for which a demand holds: a score, or inf where it holds throughout.
 
     Without any, the lowest score. Trials are looked at again only where the threshold is inside a run of
@@ -393,7 +385,7 @@ def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> f
     >>> highest_threshold(scores, count_bins(scores), lambda target, nontarget: target <= 2)
     3.0
     """
-    path = error_path(bins)
+    path = pav.error_path(bins)
     holds = demand(path.n_miss, path.n_nontarget - path.n_fa)
     if not holds[0]:
         return float(path.threshold[0])
@@ -415,7 +407,7 @@ def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> f
     return float(_as_float(np.uint64(low)))
 
 
-def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
+def next_score(source: ScoreSource, bins: pav.ScoreBins, score: float) -> float:
     """The next higher score of the trials, inf above the highest.
 
     Examples
@@ -427,7 +419,7 @@ def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
     """
     place = int(np.searchsorted(bins.low, score, side="right")) - 1
     if score >= bins.high[place]:  # the next bin begins with the next score
-        return float(error_path(bins).threshold[place + 1])
+        return float(pav.error_path(bins).threshold[place + 1])
     just_above = source.reduce(BelowCounts.at([math.nextafter(score, math.inf)]))
     of_target, of_nontarget = just_above.target[0], just_above.nontarget[0]
 
@@ -437,7 +429,7 @@ def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
     return highest_threshold(source, bins, no_more)
 
 
-def _as_order(floats: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+def _as_order(floats: ArrayLike) -> npt.NDArray[np.uint64]:
     """Whole numbers in the order of floats, one apart for neighbors.
 
     Examples
@@ -450,14 +442,14 @@ def _as_order(floats: npt.ArrayLike) -> npt.NDArray[np.uint64]:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def _as_float(order: npt.ArrayLike) -> FloatArray:
+def _as_float(order: ArrayLike) -> FloatArray:
     """The floats of such whole numbers."""
     order = np.asarray(order, dtype=np.uint64)
     return np.where(order & _SIGN, order & ~_SIGN, ~order).view(np.float64)
 
 
 def same_rate(
-    source: ScoreSource, bins: ScoreBins, kind: str, rate: float, width: float, effect: float
+    source: ScoreSource, bins: pav.ScoreBins, kind: str, rate: float, width: float, effect: float
 ) -> Range:
     """Thresholds whose false-alarm (or miss) rate differs from this one by no more than chance.
 
@@ -476,7 +468,7 @@ def same_rate(
     return highest_threshold(source, bins, first), highest_threshold(source, bins, last)
 
 
-def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> Range:
+def equal_rates(path: pav.ErrorPath, rate: float, width: float, effects: Range) -> Range:
     """Thresholds at which the two rates differ by no more than chance; ``rate`` is the equal error rate."""
     variance = rate * (1.0 - rate) * (effects[0] / path.n_target + effects[1] / path.n_nontarget)
     gap = path.p_miss - path.p_fa
@@ -484,7 +476,7 @@ def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> R
 
 
 def same_cost(
-    path: ErrorPath, point: OperatingPoint, threshold: float, width: float, effects: Range
+    path: pav.ErrorPath, point: OperatingPoint, threshold: float, width: float, effects: Range
 ) -> Range:
     """Thresholds that cost no more than this one, as far as the trials between the two can tell.
 
@@ -500,7 +492,7 @@ def same_cost(
     return _thresholds_around(path, inside, np.arange(len(path.threshold)) - chosen)
 
 
-def _thresholds_around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: Array) -> Range:
+def _thresholds_around(path: pav.ErrorPath, inside: BoolArray, side: Array) -> Range:
     """The ends of a set of thresholds, one step further out: counts say nothing about what is between."""
     places = np.flatnonzero(inside)
     if not len(places):  # chance may be narrower than one step of the path
@@ -654,15 +646,15 @@ def det_slope(source: AnyTrials, labels: Labels | None = None) -> DetSlope:
     >>> import llrkit as lk
     >>> from scipy.special import ndtri
     >>> quantiles = ndtri((np.arange(2000) + 0.5) / 2000)
-    >>> round(lk.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
+    >>> round(lk.metrics.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
     -0.5
     """
     return det_slope_from_bins(count_bins(as_source(source, labels)))
 
 
-def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
+def det_slope_from_bins(bins: pav.ScoreBins) -> DetSlope:
     """DET slope of bins."""
-    path = error_path(bins)
+    path = pav.error_path(bins)
     p_miss, p_fa = path.p_miss, path.p_fa
     reach = float(probit(RANGE[1]) - probit(RANGE[0]))
     wanted = np.linspace(-reach, reach, _LINES)[1:-1]  # the end lines touch the range in a corner only
@@ -763,9 +755,9 @@ def det_straightness(
 ) -> DetStraightness:
     """Whether a DET is a straight line, as that of two Gaussians of any spreads is.
 
-    The line is that of :func:`llrkit.det_slope`. A DET depends on the order of the scores alone, so this
-    says nothing about the scores themselves: every increasing map of them has the same DET. Straight with a
-    slope of -1 means that *some* map makes them a calibrated Gaussian pair, not that a line does.
+    The line is that of :func:`llrkit.metrics.det_slope`. A DET depends on the order of the scores alone, so
+    this says nothing about the scores themselves: every increasing map of them has the same DET. Straight
+    with a slope of -1 means that *some* map makes them a calibrated Gaussian pair, not that a line does.
 
     Parameters
     ----------
@@ -785,7 +777,7 @@ def det_straightness(
     >>> rng = np.random.default_rng(1)
     >>> gaussian = lk.Scores(rng.normal(2, 1, 1000), rng.normal(0, 1.5, 5000))
     >>> bent = lk.Scores(rng.normal(rng.choice([1.0, 5.0], 1000), 1), rng.normal(0, 1, 5000))
-    >>> [lk.det_straightness(scores, simulations=19).p_value > 0.05 for scores in (gaussian, bent)]
+    >>> [lk.metrics.det_straightness(scores, simulations=19).p_value > 0.05 for scores in (gaussian, bent)]
     [True, False]
     """
     source = as_source(source, labels)

@@ -6,28 +6,24 @@ so that every trial counts the same and the numbers are those of a list of forec
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from llrkit.base.arguments import RNG, Counts, FloatArray, seed_of, whole_number
-from llrkit.base.text import not_among
+from llrkit.base.arguments import RNG, Counts, FloatArray, one_of, seed_of, whole_number
 from llrkit.core.cells import require_both_classes, score_indexes
 from llrkit.core.counting import count_blocks
 from llrkit.core.losses import ScoringRule, scoring_rule
 from llrkit.core.numerics import LN2, logit, probability, sigmoid
 from llrkit.core.pav import PavBlocks, pooled_starts
-from llrkit.core.summaries import FieldwiseSums
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError
 from llrkit.metrics.costs import rule_cost
 from llrkit.metrics.discrimination import Curve
 from llrkit.metrics.loss_parts import LlrCells
 from llrkit.metrics.measure import measure
 from llrkit.results.result import Result
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores import AnyTrials, Labels, Scores, ScoreSource, as_source
 
 # Our Brier rule is the Beta(2, 2) member of the family, whose cost of a target is 3 (1 - q)^2.
 UNITS = {"log": LN2, "brier": 3.0}
@@ -56,7 +52,7 @@ def brier_score(source: AnyTrials, labels: Labels | None = None, *, prior: float
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.brier_score([0.0, 0.0], [1, 0])
+    >>> lk.metrics.brier_score([0.0, 0.0], [1, 0])
     0.25
     """
     return score_decomposition(source, labels, rule="brier", prior=prior).score
@@ -90,17 +86,17 @@ def expected_calibration_error(
     Examples
     --------
     >>> import llrkit as lk
-    >>> round(lk.expected_calibration_error([2.0, 2.0, -2.0, -2.0], [1, 1, 0, 0]), 4)  # sigmoid(-2)
+    >>> round(lk.metrics.expected_calibration_error([2.0, 2.0, -2.0, -2.0], [1, 1, 0, 0]), 4)  # sigmoid(-2)
     0.1192
     """
     source = as_source(source, labels)
     whole_number(bins, 1, "bins")
     p = prior_of(source, prior)
-    sums = source.reduce(_PosteriorBins.at(int(bins), float(logit(p))))
+    counts, sums = _in_posterior_bins(source, int(bins), float(logit(p)))
     # every class weighs as the prior says, whatever its number of trials
-    target, nontarget = p / sums.target.sum(), (1.0 - p) / sums.nontarget.sum()
-    of_targets = target * sums.target
-    posteriors = target * sums.target_posterior + nontarget * sums.nontarget_posterior
+    target, nontarget = p / counts[0].sum(), (1.0 - p) / counts[1].sum()
+    of_targets = target * counts[0]
+    posteriors = target * sums[0] + nontarget * sums[1]
     return float(np.abs(of_targets - posteriors).sum())
 
 
@@ -149,13 +145,12 @@ def score_decomposition(
     Examples
     --------
     >>> import llrkit as lk
-    >>> found = lk.score_decomposition([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0], prior=0.5)
+    >>> found = lk.metrics.score_decomposition([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0], prior=0.5)
     >>> found.uncertainty, found.score == found.miscalibration - found.discrimination + found.uncertainty
     (0.25, True)
     """
     source = as_source(source, labels)
-    if rule not in UNITS:
-        raise UnknownNameError(f"unknown score {not_among(rule, UNITS)}")
+    one_of(rule, UNITS, "score")
     p, costs, unit = prior_of(source, prior), scoring_rule(rule), UNITS[rule]
     odds = float(logit(p))
     score = rule_cost(source, rule=costs, prior=p)
@@ -171,10 +166,25 @@ def prior_of(source: ScoreSource, prior: float | None) -> float:
     """The prior that was given, or the share of the targets."""
     if prior is not None:
         return probability(prior, "prior")
-    sums = source.reduce(_PosteriorBins.at(1, 0.0))  # one bin: counts only, weighted where trials are
-    n_target, n_nontarget = float(sums.target.sum()), float(sums.nontarget.sum())
+    counts, _ = _in_posterior_bins(source, 1, 0.0)  # one bin: counts only, weighted where trials are
+    n_target, n_nontarget = float(counts[0].sum()), float(counts[1].sum())
     require_both_classes(n_target, n_nontarget)
     return n_target / (n_target + n_nontarget)
+
+
+def _in_posterior_bins(source: ScoreSource, bins: int, log_odds: float) -> FloatArray:
+    """By class and even bin of the posterior: numbers of trials, and the sums of their posteriors."""
+
+    def summarize(chunk: Scores) -> FloatArray:
+        counts, sums = [], []
+        for index in score_indexes(chunk):
+            q = np.asarray(sigmoid(index.values.astype(np.float64, copy=False) + log_odds))
+            place = np.minimum((bins * q).astype(np.intp), bins - 1)  # a posterior of 1 is in the last bin
+            counts.append(np.bincount(place, minlength=bins))
+            sums.append(np.bincount(place, weights=q, minlength=bins))
+        return np.array([counts, sums], dtype=np.float64)
+
+    return source.reduce(summarize)
 
 
 def _score_of_pav_posteriors(blocks: PavBlocks, rule: ScoringRule, p: float) -> float:
@@ -185,35 +195,6 @@ def _score_of_pav_posteriors(blocks: PavBlocks, rule: ScoringRule, p: float) -> 
     miss = float((blocks.target[target] * rule.miss(odds[target])).sum() / blocks.target.sum())
     fa = float((blocks.nontarget[nontarget] * rule.fa(odds[nontarget])).sum() / blocks.nontarget.sum())
     return p * miss + (1.0 - p) * fa
-
-
-@dataclass(frozen=True, eq=False)
-class _PosteriorBins(FieldwiseSums):
-    """Trials of both classes, and sums of their posteriors, in bins of the posterior."""
-
-    target: FloatArray
-    nontarget: FloatArray
-    target_posterior: FloatArray
-    nontarget_posterior: FloatArray
-
-    @classmethod
-    def at(cls, bins: int, log_odds: float) -> Callable[[Scores], _PosteriorBins]:
-        """A summarizer for so many bins and a prior."""
-
-        def make(chunk: Scores) -> _PosteriorBins:
-            posteriors = [
-                np.asarray(sigmoid(index.values.astype(np.float64, copy=False) + log_odds))
-                for index in score_indexes(chunk)
-            ]
-            # a posterior of 1 belongs to the last bin
-            places = [np.minimum((bins * q).astype(np.intp), bins - 1) for q in posteriors]
-            counts = [np.bincount(place, minlength=bins).astype(np.float64) for place in places]
-            sums = [
-                np.bincount(at, weights=q, minlength=bins) for at, q in zip(places, posteriors, strict=True)
-            ]
-            return cls(*counts, *sums)
-
-        return make
 
 
 BANDS = ("consistency", "confidence", "none")
@@ -297,14 +278,13 @@ def reliability_curve(
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(500, 1500, np.random.default_rng(1)))
-    >>> curve = lk.reliability_curve(scores)
+    >>> curve = lk.metrics.reliability_curve(scores)
     >>> round(curve.brier.score, 3), curve.share_outside < 0.2
     (0.06, True)
     """
     source = as_source(source, labels)
     seed = seed_of(rng)
-    if band not in BANDS:
-        raise UnknownNameError(f"unknown band {not_among(band, BANDS)}")
+    one_of(band, BANDS, "band")
     probability(level, "level")
     if band != "none":
         whole_number(replicates, FEWEST_REPLICATES, "replicates")

@@ -28,7 +28,7 @@ numbers were found by simulation (benchmarks/verdicts.py).
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from llrkit.core.losses import LossSums
 from llrkit.core.numerics import LN2, newton, sigmoid, softplus
 from llrkit.core.order import Ranking
 from llrkit.core.summaries import Moments, ReadOnlyArrays
+from llrkit.results.result import Result
 from llrkit.scores import Scores
 
 FAR = np.concatenate([np.arange(-60.0, -10.0, 0.25), np.arange(10.25, 60.25, 0.25)])
@@ -145,7 +146,7 @@ class BestLine:
 
 
 @dataclass(frozen=True)
-class LossSplit:
+class LossSplit(Result):
     """Cllr in three parts, in bits; they add up to it."""
 
     discrimination: float
@@ -156,10 +157,6 @@ class LossSplit:
     """What only a bent map recovers."""
     chance: float
     """The last two together, as calibrated LLRs that separate the classes as well show them on average."""
-
-    def to_dict(self) -> dict[str, float]:
-        """Plain numbers."""
-        return asdict(self)
 
 
 def loss_split(cells: LlrCells, line: BestLine | None, cllr: float, min_cllr: float) -> LossSplit | None:
@@ -201,7 +198,11 @@ def best_line(cells: LlrCells) -> BestLine | None:
         # standardized, so that Newton's steps do not depend on the unit of the scores
         center = float(((t + n) * cells.llr).sum() / (t + n).sum()) if len(t) else math.nan
         unit = float(np.sqrt(((t + n) * (cells.llr - center) ** 2).sum() / (t + n).sum())) if len(t) else 0.0
-    if not (0.0 < unit < math.inf) or _is_separated(cells):  # also catches NaN
+    of_target, of_nontarget = cells.llr[cells.target > 0.0], cells.llr[cells.nontarget > 0.0]
+    if not (0.0 < unit < math.inf and len(of_target) and len(of_nontarget)):  # also catches NaN
+        return None
+    # without overlap no finite slope is the best
+    if of_target.min() >= of_nontarget.max() or of_target.max() <= of_nontarget.min():
         return None
     x = (cells.llr - center) / unit
     fitted = _line_of_cells(x, t, n)
@@ -230,7 +231,7 @@ def chance_loss(cells: LlrCells) -> float:
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
     >>> cells = LlrCells.of(*pair.rvs(100, 1000, np.random.default_rng(1)))
-    >>> round(chance_loss(cells), 3)  # llrkit.calibration_null, drawn: 0.034
+    >>> round(chance_loss(cells), 3)  # llrkit.trust.calibration_null, drawn: 0.034
     0.033
     """
     n_t, n_n = cells.n_target, cells.n_nontarget
@@ -249,12 +250,6 @@ def chance_loss(cells: LlrCells) -> float:
     gain = _MANY * 0.5 * f_t * f_n / (f_t + f_n) * information ** (-2.0 / 3.0)
     total = (gain**-_POWER + (_ALL * loss) ** -_POWER) ** (-1.0 / _POWER)
     return float(total.sum()) / LN2
-
-
-def _is_separated(cells: LlrCells) -> bool:
-    """Whether a threshold, or a single cell of both classes, separates the classes."""
-    t, n = cells.llr[cells.target > 0.0], cells.llr[cells.nontarget > 0.0]
-    return not len(t) or not len(n) or t.min() >= n.max() or t.max() <= n.min()
 
 
 def _loss_of_line(llr: FloatArray, t: FloatArray, n: FloatArray) -> float:

@@ -13,14 +13,7 @@ import numpy as np
 from llrkit.base.arguments import FloatArray, yes_or_no
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json
-from llrkit.core.cells import (
-    ClassName,
-    Grid,
-    TrialCounts,
-    collect_again,
-    count_beside,
-    require_both_classes,
-)
+from llrkit.core import cells
 from llrkit.core.counting import FirstLook, count, count_below
 from llrkit.core.groups import (
     By,
@@ -31,21 +24,21 @@ from llrkit.core.groups import (
     each_group,
     find_shared_class,
     natural_order,
+    split_by,
     trials_with_values,
 )
 from llrkit.core.losses import LossSums
 from llrkit.core.numerics import LN2
 from llrkit.core.order import Ranking
 from llrkit.core.pav import PavBlocks, ScoreBins
-from llrkit.core.summaries import Both, Moments, Sample, Summarizer, both, split_by
+from llrkit.core.summaries import Both, Moments, Sample, Summarizer, both
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
 from llrkit.metrics.costs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.metrics.discrimination import Curve, DetSlope, best_errors, det_slope_from_bins
 from llrkit.metrics.loss_parts import FAR, BestLine, LlrCells, LossSplit, best_line, loss_split, slope_may_be
 from llrkit.results.result import Result
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.scores import Scores, ScoreSource, as_source
 from llrkit.theory.operating_points import OperatingPoint, Points, costs_of
 
 if TYPE_CHECKING:
@@ -190,7 +183,7 @@ class Measurements(Result):
     eer: float
     """Equal error rate on the ROC convex hull, see :func:`llrkit.eer`."""
     eer_roc: float
-    """Equal error rate on the interpolated ROC, see :func:`llrkit.eer_roc`."""
+    """Equal error rate on the interpolated ROC, see :func:`llrkit.metrics.eer_roc`."""
     auc: float
     """Area under the ROC."""
     cllr: float
@@ -316,6 +309,9 @@ class Measurements(Result):
         return f"{type(self).__name__}({self.n_target:,} + {self.n_nontarget:,} trials: {numbers})"
 
 
+SHARE_AT_AN_END = 0.01
+"""Of a class, from which on scores count as saturated; and never fewer than ``FEWEST_AT_AN_END`` trials."""
+FEWEST_AT_AN_END = 5
 DEFAULT_POINTS = ("sre08", "sre10")
 
 
@@ -379,7 +375,7 @@ LATER_UP_TO = 1 << 16
 """Trials of a set in memory whose errors for the curves are counted when one is first looked at."""
 
 Split: TypeAlias = Callable[[Scores], Mapping[Hashable, Scores]]
-SecondLook: TypeAlias = Both[tuple[TrialCounts, LossSums]]
+SecondLook: TypeAlias = Both[tuple[cells.TrialCounts, LossSums]]
 """What a second pass finds, where trials are counted in cells."""
 
 
@@ -403,8 +399,10 @@ def measure(
     requested = resolve_points(points, allow_unconfirmed)
     result = _measured(as_source(source), requested)
     if threshold_from is not None:
-        # known only after the other set was counted
-        result = replace(result, fixed=_fixed_threshold(source, threshold_from))
+        threshold = eer_threshold(threshold_from)
+        losses = losses_at(source, thresholds=[threshold])
+        fixed = FixedThreshold(threshold, float(losses.p_miss[0]), float(losses.p_fa[0]))
+        result = replace(result, fixed=fixed)
     if ece:
         result = replace(result, ece=curves.cross_entropy_from_blocks(source, result.summaries.blocks))
     return with_groups(result, source, by, points, allow_unconfirmed, shared)
@@ -414,7 +412,7 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
     # sizes unknown: the first pass also finds what the way of counting is chosen from
     if source.sizes is None:
         moments, losses, grid, sample = source.reduce(
-            both(Moments.of, LossSums.of, Grid.of, Sample.of)
+            both(Moments.of, LossSums.of, cells.Grid.of, Sample.of)
         ).summaries
         look = FirstLook.of(grid, sample)
     else:
@@ -458,11 +456,11 @@ def with_groups(
 
 
 def measurement_summarizer(
-    moments: Moments, grid: Grid, requested: RequestedPoints
+    moments: Moments, grid: cells.Grid, requested: RequestedPoints
 ) -> Summarizer[SecondLook]:
     """A summarizer of what an evaluation is made from, in cells; for weighted and grouped trials."""
     thresholds = measurement_thresholds(moments, requested)
-    return count_beside(grid, thresholds, LossSums.at(thresholds=thresholds))
+    return cells.count_beside(grid, thresholds, LossSums.at(thresholds=thresholds))
 
 
 def measurements_from_summaries(
@@ -470,7 +468,7 @@ def measurements_from_summaries(
 ) -> Measurements:
     """The numbers that the summaries of two passes give, where trials were counted in cells."""
     counts, losses = second.summaries
-    require_both_classes(counts.n_target, counts.n_nontarget)
+    cells.require_both_classes(counts.n_target, counts.n_nontarget)
     ranking = Ranking(counts.bins())
     return measurements_of(moments, ranking, at_points(losses, requested), requested, losses)
 
@@ -492,11 +490,7 @@ def measurements_of(
     best = discrimination.best_errors(blocks, [point.log_odds for point in requested.points])
     points = tuple(
         PointResult(
-            point,
-            min_dcf=point.cost(*at_best),
-            act_dcf=point.cost(p_miss, p_fa),
-            p_miss=p_miss,
-            p_fa=p_fa,
+            point, min_dcf=point.cost(*at_best), act_dcf=point.cost(p_miss, p_fa), p_miss=p_miss, p_fa=p_fa
         )
         # Python floats, as JSON has them
         for point, p_miss, p_fa, *at_best in zip(
@@ -528,14 +522,8 @@ def measurements_of(
     )
 
 
-def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
-    threshold = eer_threshold(dev)
-    losses = losses_at(source, thresholds=[threshold])
-    return FixedThreshold(threshold, float(losses.p_miss[0]), float(losses.p_fa[0]))
-
-
 def measure_groups(
-    source: ScoreSource, by: By, requested: RequestedPoints, shared: ClassName | None = None
+    source: ScoreSource, by: By, requested: RequestedPoints, shared: cells.ClassName | None = None
 ) -> tuple[dict[Hashable, Measurements], dict[Hashable, str], SharedClass | None]:
     """Measure every value of a column, still in two passes (a third if some group's grid was dropped).
 
@@ -573,9 +561,9 @@ def measure_groups(
     for key, look in sorted(first.items(), key=lambda item: natural_order(item[0])):
         moments, grid = look.summaries
         try:
-            require_both_classes(grid.n_target, grid.n_nontarget)
+            cells.require_both_classes(grid.n_target, grid.n_nontarget)
             # the smaller class of a group may have been the larger one of a chunk
-            usable[key] = (moments, grid if grid.points is not None else collect_again(part(key), grid))
+            usable[key] = (moments, grid if grid.points is not None else cells.collect_again(part(key), grid))
         except EmptyClassError as error:
             skipped[key] = str(error)
     second = {
@@ -590,5 +578,5 @@ def measure_groups(
     return groups, skipped, sharing
 
 
-def _first_look(_key: object, group: Scores) -> Both[tuple[Moments, Grid]]:
-    return both(Moments.of, Grid.of)(group)
+def _first_look(_key: object, group: Scores) -> Both[tuple[Moments, cells.Grid]]:
+    return both(Moments.of, cells.Grid.of)(group)

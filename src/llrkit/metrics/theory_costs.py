@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 
 from llrkit.base.arguments import FloatArray
-from llrkit.core.groups import natural_order
+from llrkit.core.groups import grouped, natural_order
 from llrkit.core.numerics import probit
-from llrkit.core.summaries import Moments, grouped
+from llrkit.core.summaries import Moments
 from llrkit.errors import InputError
-from llrkit.metrics.discrimination import Curve, as_floats, same_length
+from llrkit.metrics.discrimination import Curve
 from llrkit.metrics.measure import Measurements
-from llrkit.scores import ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.scores import ScoreSource, as_source
 from llrkit.theory import PLDALLR, CalibratedPair, GammaLLR, GaussianLLR, MixtureLLR
 from llrkit.theory.operating_points import AnyPoint, OperatingPoint, Preset, cost_of
 
@@ -55,15 +54,6 @@ class TheoryCosts(Curve):
     rms_of_runs: float = float("nan")
     """Where lists are means over seeds: the mean of the root mean squares of the seeds."""
 
-    def __post_init__(self) -> None:
-        as_floats(self, "list_eers", "list_costs", "predicted")
-        same_length(self, "lists", "list_eers", "list_costs", "predicted")
-        if {name: len(x) for name, x in self.eers.items()} != {
-            name: len(y) for name, y in self.costs.items()
-        }:
-            raise InputError("every family needs as many EERs as costs")
-        super().__post_init__()
-
     @property
     def rms(self) -> float:
         """Root mean square of predicted minus measured cost, NaN without lists.
@@ -91,15 +81,12 @@ class TheoryCosts(Curve):
         }
         if self.cost_name != CLLR:
             raise InputError(f"only Cllr is drawn as a difference, not {self.cost_name}")
-        return TheoryCosts(
-            DIFFERENCE,
-            self.eers,
-            MappingProxyType({name: costs - gaussian[name] for name, costs in self.costs.items()}),
-            self.lists,
-            self.list_eers,
-            self.list_costs - self.predicted,
-            np.zeros(len(self.lists)),
-            self.rms_of_runs,
+        return replace(
+            self,
+            cost_name=DIFFERENCE,
+            costs=MappingProxyType({name: costs - gaussian[name] for name, costs in self.costs.items()}),
+            list_costs=self.list_costs - self.predicted,
+            predicted=np.zeros(len(self.lists)),
         )
 
     @property

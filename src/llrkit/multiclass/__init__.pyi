@@ -6,6 +6,9 @@ from .choose import calibration_loss as calibration_loss
 from .choose import compare as compare
 from .choose import cross_calibrate as cross_calibrate
 from .choose import idempotence as idempotence
+from .choose import read_classes as read_classes
+from .choose import scan_classes as scan_classes
+from .choose import scatter_classes as scatter_classes
 from .evaluation import ClassEvaluation as ClassEvaluation
 from .evaluation import class_calibration as class_calibration
 from .evaluation import class_dets as class_dets
@@ -35,6 +38,3 @@ from .metrics import expected_cost as expected_cost
 from .metrics import only as only
 from .metrics import pair as pair
 from .metrics import zero_one_cost as zero_one_cost
-from .readers import read_classes as read_classes
-from .readers import scan_classes as scan_classes
-from .readers import scatter_classes as scatter_classes

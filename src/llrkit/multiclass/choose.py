@@ -1,4 +1,8 @@
-"""Methods for several classes: compared, cross-validated, and tested for idempotence."""
+"""Methods for several classes: compared, cross-validated, and tested for idempotence.
+
+The readers of files pass through here, since a stub lists names of its own room only. No other module of the
+room imports this one or polars, which arrays alone do not need.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +14,17 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit.base.arguments import RNG, FloatArray, of_kind, seed_of
+from llrkit.base.process import tracked
 from llrkit.base.text import Json, number
 from llrkit.core.groups import plain_value
 from llrkit.core.summaries import Grouped
+from llrkit.engine.open import scan_classes as scan_classes
+from llrkit.engine.open import scatter_classes as scatter_classes
 from llrkit.errors import InputError
-from llrkit.fits.best import CrossCalibration, fit_folds
-from llrkit.fits.folds import (
-    RAW,
-    Compared,
-    Fit,
-    Folds,
-    Methods,
-    Pair,
-    apart_from,
-    cllr_sentence,
-    compared_on,
-    fit_of,
-    folds_of_values,
-    group_columns,
-    method_name,
-)
+from llrkit.fits import folds as crossval
+from llrkit.fits.best import CrossCalibration
+from llrkit.fits.folds import Compared, Fit, Folds, Methods, Pair
+from llrkit.io.class_files import read_classes as read_classes
 from llrkit.metrics.discrimination import Curve
 from llrkit.multiclass.evaluation import ClassEvaluation, evaluate
 from llrkit.multiclass.fits import CANDIDATES, METHODS, linear_discriminant, prior_option, shared_covariance
@@ -92,7 +87,7 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     weights
         Weights of the classes in the shared covariance.
 
@@ -107,7 +102,7 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> z = np.concatenate([rng.normal(mean, 2.0, 2000) for mean in (2.0, -2.0)])
-    >>> scores = lk.ClassScores(np.column_stack([z, np.zeros(4000)]), np.repeat([0, 1], 2000))
+    >>> scores = lk.scores.ClassScores(np.column_stack([z, np.zeros(4000)]), np.repeat([0, 1], 2000))
     >>> test = lk.multiclass.idempotence(scores)
     >>> test.expected.round(1).ravel(), test.p_value > 0.01
     (array([ 2., -2.]), True)
@@ -195,7 +190,7 @@ def make_class_folds(
     leave_one_out: bool = False,
 ) -> Folds:
     """Folds of each class by the place of a trial, of whole groups, or those that a column names."""
-    columns = group_columns(groups, folds)
+    columns = crossval.group_columns(groups, folds)
     if columns is None:
         # Without groups the place of a trial decides its fold, which needs no pass.
         return Folds(int(folds), seed=seed)
@@ -207,7 +202,7 @@ def make_class_folds(
         return Grouped(dict(zip(map(plain_value, values), n.tolist(), strict=True)))
 
     groups_seen = source.with_columns(*columns).reduce(counted).groups
-    return folds_of_values(columns, groups_seen, folds, seed, leave_one_out=leave_one_out)
+    return crossval.folds_of_values(columns, groups_seen, folds, seed, leave_one_out=leave_one_out)
 
 
 def cross_calibrate(
@@ -227,7 +222,7 @@ def cross_calibrate(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     method, **options
         A calibrator of this room, by name or as a function, and its options.
     groups
@@ -245,7 +240,7 @@ def cross_calibrate(
     >>> import numpy as np
     >>> rng = np.random.default_rng(3)
     >>> labels = np.arange(600) % 3
-    >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
+    >>> scores = lk.scores.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
     >>> crossed = lk.multiclass.cross_calibrate(scores)
     >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed.source), 2)
     (1.11, 0.49)
@@ -260,12 +255,13 @@ def cross_calibrate(
     def training(pair: Pair) -> ClassSource:
         def kept(chunk: ClassVectors) -> ClassVectors:
             # A map is trained on what shares no fold with either side of the pair.
-            return chunk.take(apart_from(assigned.of_rows(chunk), assigned.n, pair))
+            return chunk.take(crossval.apart_from(assigned.of_rows(chunk), assigned.n, pair))
 
         return ChangedChunks(source, kept, assigned.carried)
 
-    name = method_name(method, METHODS)
-    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, name)
+    fit, name = crossval.fit_of(method, METHODS), crossval.method_name(method, METHODS)
+    pairs = tracked(assigned.pairs, name, len(assigned.pairs), "fits")
+    maps = {pair: crossval.quietly(fit, training(pair), options) for pair in pairs}
 
     def crossed(chunk: ClassVectors) -> ClassScores:
         fold = assigned.of_rows(chunk)
@@ -302,7 +298,7 @@ def calibration_loss(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     method, prior, **options
         The calibrator, the prior it and the metric get, and its other options.
     groups, folds, rng
@@ -316,7 +312,7 @@ def calibration_loss(
     >>> import numpy as np
     >>> rng = np.random.default_rng(3)
     >>> labels = np.arange(600) % 3
-    >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
+    >>> scores = lk.scores.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
     >>> round(lk.multiclass.calibration_loss(scores).relative, 2)
     0.56
     """
@@ -336,7 +332,8 @@ class ClassComparison(Compared[ClassEvaluation, ClassMap]):
     def sentence(self) -> str:
         """The comparison in plain words."""
         best = self.evaluations[self.best]
-        return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
+        raw = self.evaluations[crossval.RAW]
+        return crossval.cllr_sentence(self.best, best.cllr, best.cllr_cal, raw.cllr)
 
     def _loss(self, name: str) -> float:
         return self.evaluations[name].cllr
@@ -390,12 +387,12 @@ def compare(
     >>> import numpy as np
     >>> def draw(seed, labels=np.arange(900) % 3):
     ...     noise = np.random.default_rng(seed).normal(size=(900, 3))
-    ...     return lk.ClassScores(5.0 * (noise + 2.0 * np.eye(3)[labels]), labels)
+    ...     return lk.scores.ClassScores(5.0 * (noise + 2.0 * np.eye(3)[labels]), labels)
     >>> lk.multiclass.compare(draw(1), draw(2), "temperature,gaussian").best
     'temperature'
     """
     of_kind(options, Mapping, "options")
-    compared = compared_on(
+    compared = crossval.compared_on(
         as_classes(train),
         methods,
         METHODS,

@@ -12,35 +12,23 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from llrkit import errors
 from llrkit.base.arguments import FloatArray, of_kind, one_of, whole_number, yes_or_no
 from llrkit.base.process import stage, warn_caller
-from llrkit.base.text import Json, counted, number, percent
+from llrkit.base.text import Json, counted, number, percent, table_beside
 from llrkit.core.numerics import LN2
-from llrkit.errors import (
-    ConstantScoreError,
-    InfiniteScoreError,
-    InputError,
-    ReversedScoresWarning,
-    ScaleWarning,
-    SeparationError,
-)
 from llrkit.metrics.curves import ErrorCurve, HistogramPair
 from llrkit.metrics.discrimination import Curve, curve_columns
 from llrkit.metrics.measure import Measurements, measure
 from llrkit.multiclass import metrics
-from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.fits import METHODS
 from llrkit.multiclass.maps import ClassMap, ProbabilityRows
 from llrkit.multiclass.metrics import CavgPreset, ClassLosses, Confusion, Prior
 from llrkit.results.result import Column, Result, flat, html_table, text_table
 from llrkit.scores.classes import ClassSource
 from llrkit.theory.operating_points import Points
 
-REFINEMENTS = {
-    "temperature": fit_temperature,
-    "scale-offset": fit_scale_offset,
-    "vector": fit_vector,
-    "affine": fit_affine,
-}
+REFINEMENTS = ("temperature", "scale-offset", "vector", "affine")
 # As a regularization it keeps the weights of separable classes finite.
 _SAFEGUARD = 0.01
 
@@ -67,7 +55,7 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     method
@@ -76,23 +64,23 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> refined = lk.multiclass.refine(scores, method="temperature").on(scores)
     >>> lk.multiclass.cllr(scores) > lk.multiclass.cllr(refined)
     True
     """
-    one_of(method, tuple(REFINEMENTS), "refinement")
-    fit = REFINEMENTS[method]
+    one_of(method, REFINEMENTS, "refinement")
+    fit = METHODS[method]
     with warnings.catch_warnings():
         # The refinement is not the user's calibration; a negative scale shows in its map.
-        warnings.simplefilter("ignore", ReversedScoresWarning)
+        warnings.simplefilter("ignore", errors.ReversedScoresWarning)
         try:
             return Refinement(method, fit(source, prior=prior))
-        except SeparationError:
+        except errors.SeparationError:
             fitted = fit(source, prior=prior, regularization=_SAFEGUARD)
             note = f"the classes hardly overlap: refined with regularization={_SAFEGUARD}"
             return Refinement(method, fitted, note)
-        except (ConstantScoreError, InfiniteScoreError) as error:
+        except (errors.ConstantScoreError, errors.InfiniteScoreError) as error:
             return Refinement(method, None, str(error))
 
 
@@ -107,7 +95,7 @@ def refined_cllr(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     method
@@ -118,7 +106,7 @@ def refined_cllr(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> lk.multiclass.cllr(scores) > lk.multiclass.refined_cllr(scores)
     True
     """
@@ -139,17 +127,7 @@ def blind_or_missing(refined: Refinement, prior: FloatArray, *, normalized: bool
     return 1.0 if normalized else metrics.entropy(prior) / LN2
 
 
-CONVENTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "loglik": "natural logarithm, up to a constant per trial",
-        "cllr": "bits; each class weighted by its prior",
-        "cllr_normalized": "cllr over the entropy of the prior",
-        "refined_cllr": "after scale and offsets fitted to the same trials",
-        "decision": "the most probable class; the first of several",
-        "detection": "accept when the LLR against the other classes >= threshold",
-        "cavg": "at the Bayes thresholds",
-    }
-)
+CONVENTIONS: Mapping[str, str] = MappingProxyType(dict(table_beside(__file__, "conventions.txt")))
 
 
 MOST_SHOWN = 20
@@ -340,7 +318,7 @@ def class_sentence(result: ClassEvaluation) -> str:
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> print(class_sentence(lk.multiclass.evaluate(scores, detection=False)))
     Of Cllr = 0.8418 bits, 0.0148 remain after calibration on the same trials and 0.8269 (98 %) are lost to
     calibration: calibrate these scores.
@@ -383,7 +361,7 @@ def evaluate(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         "flat", "counts" or a probability for each class; for Cllr, decisions and costs.
     costs
@@ -406,7 +384,7 @@ def evaluate(
     >>> import numpy as np
     >>> rng = np.random.default_rng(3)
     >>> labels = np.arange(600) % 3
-    >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
+    >>> scores = lk.scores.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
     >>> result = lk.multiclass.evaluate(scores)
     >>> print(f"Cllr {result.cllr:.3f} bits, refined {result.refined_cllr:.3f}, {result.n} trials")
     Cllr 1.107 bits, refined 0.481, 600 trials
@@ -423,9 +401,9 @@ def evaluate(
     detect = k <= DETECT_UP_TO if detection is None else yes_or_no(detection, "detection")
     # A warning and no error: log-likelihoods can look like probabilities by chance, but hardly in every
     # row.
-    if source.reduce(ProbabilityRows.of).all:
+    if source.reduce(ProbabilityRows.of).others == 0.0:
         text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
-        warn_caller(text, ScaleWarning)
+        warn_caller(text, errors.ScaleWarning)
     # one pass counts what all metrics need: decisions of all matrices, detections of all presets
     detected = [metrics.detections_of(preset, k) for preset in presets]
     count = ClassLosses.at(np.log(share), list(matrices.values()), [one for own in detected for one in own])
@@ -524,17 +502,16 @@ def class_dets(evaluation: ClassEvaluation) -> ClassDets:
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> len(lk.multiclass.class_dets(lk.multiclass.evaluate(scores)).curves)
     3
     """
     of_kind(evaluation, ClassEvaluation, "evaluation")
     detections = [one.detection for one in evaluation.per_class if one.detection is not None]
     if not detections:
-        raise InputError("the evaluation has no detections: evaluate with detection=True")
-    return ClassDets(
-        evaluation.classes, tuple(one.det for one in detections), tuple(one.eer for one in detections)
-    )
+        raise errors.InputError("the evaluation has no detections: evaluate with detection=True")
+    eers = tuple(one.eer for one in detections)
+    return ClassDets(evaluation.classes, tuple(one.det for one in detections), eers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -561,7 +538,7 @@ def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> lk.multiclass.class_calibration(lk.multiclass.evaluate(scores)).actual.round(2)
     array([0.  , 0.02, 2.51])
     """
@@ -598,7 +575,7 @@ def pair_histograms(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     pairs
         Pairs of classes.
     most
@@ -607,7 +584,7 @@ def pair_histograms(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> [(one.target, one.other) for one in lk.multiclass.pair_histograms(scores, most=1)]
     [('0', '2')]
     """

@@ -13,8 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from llrkit.base.arguments import Array, FloatArray, IntArray, not_negative, sha
 from llrkit.base.process import one_blas_thread, warn_caller
 from llrkit.base.text import Json
 from llrkit.core.numerics import Minimum, newton
-from llrkit.core.numerics import Objective as NewtonObjective
 from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import (
     ConstantScoreError,
@@ -32,21 +30,8 @@ from llrkit.errors import (
     TooFewTrialsError,
 )
 from llrkit.fits.folds import fit_of, method_name
-from llrkit.fits.logistic import Settled, refuse_runaway, settle
-from llrkit.maps.map import MapMetadata
-from llrkit.multiclass.maps import (
-    AffineClassMap,
-    ClassMap,
-    ClassMeans,
-    QuadraticClassMap,
-    ScaleMap,
-    Scatter,
-    TrainingTrials,
-    VectorScaleMap,
-    class_means,
-    provenance,
-    training_trials,
-)
+from llrkit.fits.logistic import refuse_runaway, settle, settled_details
+from llrkit.multiclass import maps
 from llrkit.multiclass.metrics import Prior, by_class, class_prior, entropy, gram, trial_blocks
 from llrkit.scores.classes import ClassSource, ClassVectors
 
@@ -128,6 +113,43 @@ class SoftmaxSums(FieldwiseSums):
     ) -> Callable[[ClassVectors], SoftmaxSums]:
         """A summarizer; ``own`` and ``pull`` are the weights w and v of the trials of each class."""
 
+        def sums_of_block(values: Array, codes: IntArray) -> SoftmaxSums:
+            shared, features = family.features(values)
+            a, c = family.split(weights)
+            z = np.einsum("s,skm->km", a, shared)
+            if family.own == "plane":
+                z += c[:-1].T @ features[:, 0, :]
+            elif family.own == "line":
+                z += c[0][:, None] * features[0]
+            if family.own != "nothing":
+                z += c[-1][:, None]
+            z += log_prior[:, None]
+            # The largest is taken away before the exponential, which then cannot overflow.
+            top = z.max(axis=0)
+            p = np.exp(z - top)
+            total = p.sum(axis=0)
+            p /= total
+            log_sum = np.log(total) + top
+            trials, w, v = np.arange(len(codes)), own[codes], pull[codes]
+            value = float((w * (log_sum - z[codes, trials])).sum())
+            # The gradient of -log p is p minus the indicator of the own class, each trial with its weight.
+            residual = p * (w + v)
+            residual[codes, trials] -= w
+            # Without regularization there is no pull, and this term is left out.
+            if v.any():
+                prior = np.exp(log_prior)
+                value += float((v * (log_sum - np.einsum("k,km->m", prior, z))).sum())
+                residual -= np.multiply.outer(prior, v)
+            gradient = [np.einsum("skm,km->s", shared, residual)]
+            if family.own == "plane":
+                gradient.append((features[:, 0, :] @ residual.T).ravel())
+            elif family.own == "line":
+                gradient.append(np.einsum("km,km->k", features[0], residual))
+            if family.own != "nothing":
+                gradient.append(residual.sum(axis=1))
+            second = _softmax_hessian(family, shared, features, p, w + v) if hessian else np.zeros((0, 0))
+            return cls(value, np.concatenate(gradient), second)
+
         def make(chunk: ClassVectors) -> SoftmaxSums:
             size = family.size
             total = cls(0.0, np.zeros(size), np.zeros((size, size) if hessian else (0, 0)))
@@ -137,62 +159,10 @@ class SoftmaxSums(FieldwiseSums):
             # a large Hessian is best made of few products
             least = size if hessian else 64
             for block in trial_blocks(len(values), width, least):
-                of = codes[block]
-                total += _sums_of_block(
-                    family, weights, log_prior, values[block], of, own[of], pull[of], hessian
-                )
+                total += sums_of_block(values[block], codes[block])
             return total
 
         return make
-
-
-def _sums_of_block(
-    family: Family,
-    weights: FloatArray,
-    log_prior: FloatArray,
-    values: Array,
-    codes: IntArray,
-    own: FloatArray,
-    pull: FloatArray,
-    hessian: bool,
-) -> SoftmaxSums:
-    """The sums of some trials; ``own`` and ``pull`` are the weights w and v of each of them."""
-    shared, features = family.features(values)
-    a, c = family.split(weights)
-    z = np.einsum("s,skm->km", a, shared)
-    if family.own == "plane":
-        z += c[:-1].T @ features[:, 0, :]
-    elif family.own == "line":
-        z += c[0][:, None] * features[0]
-    if family.own != "nothing":
-        z += c[-1][:, None]
-    z += log_prior[:, None]
-    # The largest is taken away before the exponential, which then cannot overflow.
-    top = z.max(axis=0)
-    p = np.exp(z - top)
-    total = p.sum(axis=0)
-    p /= total
-    log_sum = np.log(total) + top
-
-    trials, weight = np.arange(len(codes)), own + pull
-    value = float((own * (log_sum - z[codes, trials])).sum())
-    # The gradient of -log p is p minus the indicator of the own class, each trial with its weight.
-    residual = p * weight
-    residual[codes, trials] -= own
-    # Without regularization there is no pull, and this term is left out.
-    if pull.any():
-        prior = np.exp(log_prior)
-        value += float((pull * (log_sum - np.einsum("k,km->m", prior, z))).sum())
-        residual -= np.multiply.outer(prior, pull)
-    gradient = [np.einsum("skm,km->s", shared, residual)]
-    if family.own == "plane":
-        gradient.append((features[:, 0, :] @ residual.T).ravel())
-    elif family.own == "line":
-        gradient.append(np.einsum("km,km->k", features[0], residual))
-    if family.own != "nothing":
-        gradient.append(residual.sum(axis=1))
-    second = _softmax_hessian(family, shared, features, p, weight) if hessian else np.zeros((0, 0))
-    return SoftmaxSums(value, np.concatenate(gradient), second)
 
 
 def _softmax_hessian(
@@ -266,7 +236,11 @@ class Objective:
 
 
 def solve(
-    source: ClassSource, training: TrainingTrials, family: Family, objective: Objective, start: FloatArray
+    source: ClassSource,
+    training: maps.TrainingTrials,
+    family: Family,
+    objective: Objective,
+    start: FloatArray,
 ) -> Minimum:
     """Minimize ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
     prior = class_prior(objective.prior, training)
@@ -307,27 +281,20 @@ def solve(
                 max_passes=_MAX_PASSES, chance=chance, negligible=negligible,
             )  # fmt: skip
         else:
-            guess, curvature = _units_of_search(on_sample, start, unit, chance)
+            guess, curvature = start, None
+            if family.size <= _PRECONDITION_UP_TO:
+                # units for the search are all that is needed; where there are many weights one look must do
+                steps = 12 if family.size <= _STEPS_UP_TO else 1
+                guess = newton(
+                    on_sample, start,
+                    tolerance=1e-6 * unit, max_evaluations=steps, good_enough=1e-5 * unit, negligible=chance,
+                ).x  # fmt: skip
+                curvature = on_sample(guess)[2]
             best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
     if not objective.regularization:
         # Without regularization, classes that can be told apart without error have no finite optimum.
         refuse_runaway(best, blind, "weights are", "use regularization=0.01")
     return best
-
-
-def _units_of_search(
-    on_sample: NewtonObjective, start: FloatArray, unit: float, chance: float
-) -> tuple[FloatArray, FloatArray | None]:
-    """A first guess and the Hessian of the sample at it; no Hessian if there are too many weights."""
-    if len(start) > _PRECONDITION_UP_TO:
-        return start, None
-    # units for the search are all that is needed; where there are many weights one look must do
-    steps = 12 if len(start) <= _STEPS_UP_TO else 1
-    guess = newton(
-        on_sample, start,
-        tolerance=1e-6 * unit, max_evaluations=steps, good_enough=1e-5 * unit, negligible=chance,
-    )  # fmt: skip
-    return guess.x, on_sample(guess.x)[2]
 
 
 def _quasi_newton(
@@ -377,7 +344,7 @@ def fit_temperature(
     weights: Prior | None = None,
     regularization: float = 0.0,
     df: float | None = None,
-) -> ScaleMap:
+) -> maps.ScaleMap:
     """One scale for all log-likelihoods: ``l'_k = a l_k`` (temperature scaling, 1 / a being the temperature).
 
     Minimizes ``sum_k w_k mean_{trials of k} -log P(k)`` with posteriors at the prior; the class weights w
@@ -386,7 +353,7 @@ def fit_temperature(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Where the fit should be best: "flat", "counts" (proportions of the labels) or a probability for
         each class. The result is a log-likelihood whatever the prior and the class sizes.
@@ -399,7 +366,7 @@ def fit_temperature(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> lk.multiclass.fit_temperature(scores)
     ScaleMap(temperature: 3 classes, scale 0.795272)
     """
@@ -413,7 +380,7 @@ def fit_scale_offset(
     weights: Prior | None = None,
     regularization: float = 0.0,
     df: float | None = None,
-) -> ScaleMap:
+) -> maps.ScaleMap:
     """One scale, and an offset for each class: ``l'_k = a l_k + b_k`` (FoCal Multi-class).
 
     Options are those of :func:`fit_temperature`. The offsets sum to 0. Two classes give
@@ -422,7 +389,7 @@ def fit_scale_offset(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     weights
@@ -435,7 +402,7 @@ def fit_scale_offset(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> lk.multiclass.fit_scale_offset(scores, regularization=0.1)
     ScaleMap(scale-offset: 3 classes, scale 1.43377)
     """
@@ -449,17 +416,17 @@ def fit_fusion(
     weights: Prior | None = None,
     regularization: float = 0.0,
     df: float | None = None,
-) -> ScaleMap:
+) -> maps.ScaleMap:
     """Fuse systems: ``l'_k = sum_s a_s l_ks + b_k``, one scale for each system (FoCal Multi-class).
 
     ``source`` holds the log-likelihoods of all systems, shape (n, K, systems);
-    :meth:`llrkit.ClassScores.stack` makes it of several sets.
+    :meth:`llrkit.scores.ClassScores.stack` makes it of several sets.
     Options are those of :func:`fit_temperature`.
 
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     weights
@@ -472,9 +439,9 @@ def fit_fusion(
     Examples
     --------
     >>> import llrkit as lk
-    >>> a = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
-    >>> b = lk.ClassScores([[1.0, 0, 0], [0, 2.0, 3.0], [0.0, 0, 1.0], [0, 2.0, 0]], [0, 1, 2, 2])
-    >>> lk.multiclass.fit_fusion(lk.ClassScores.stack([a, b]), regularization=0.1).shape
+    >>> a = lk.scores.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> b = lk.scores.ClassScores([[1.0, 0, 0], [0, 2.0, 3.0], [0.0, 0, 1.0], [0, 2.0, 0]], [0, 1, 2, 2])
+    >>> lk.multiclass.fit_fusion(lk.scores.ClassScores.stack([a, b]), regularization=0.1).shape
     (3, 2)
     """
     return _fit_scales(source, "fusion", Objective(prior, weights, regularization, df), "offset")
@@ -487,7 +454,7 @@ def fit_vector(
     weights: Prior | None = None,
     regularization: float = 0.0,
     df: float | None = None,
-) -> VectorScaleMap:
+) -> maps.VectorScaleMap:
     """A scale and an offset for each class: ``l'_k = a_k l_k + b_k`` (vector scaling).
 
     A constant added to all scores of a trial changes the result, as it does not for the other methods: give
@@ -496,7 +463,7 @@ def fit_vector(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     weights
@@ -509,7 +476,7 @@ def fit_vector(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> lk.multiclass.fit_vector(scores, regularization=0.1).scales.round(2)
     array([-0.24,  3.14,  3.79])
     """
@@ -519,7 +486,7 @@ def fit_vector(
     scales = own[0] / family.scale
     offsets = own[1] - scales * family.center
     # Only differences between classes matter: the sum of the offsets is free, and set to 0.
-    return VectorScaleMap(classes=classes, scales=scales, offsets=offsets - offsets.mean(), **about)
+    return maps.VectorScaleMap(classes=classes, scales=scales, offsets=offsets - offsets.mean(), **about)
 
 
 def fit_affine(
@@ -529,7 +496,7 @@ def fit_affine(
     weights: Prior | None = None,
     regularization: float = 0.0,
     df: float | None = None,
-) -> AffineClassMap:
+) -> maps.AffineClassMap:
     """A weight for each class and dimension, and offsets: ``l' = W x + b`` (multinomial logistic regression).
 
     Takes scores or vectors, embeddings for instance. Only differences between the rows of W matter; they
@@ -538,7 +505,7 @@ def fit_affine(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     weights
@@ -551,7 +518,7 @@ def fit_affine(
     Examples
     --------
     >>> import llrkit as lk
-    >>> vectors = lk.ClassVectors([[0.0, 1], [1, 1], [2, 0], [3, 1], [2, 2], [0, 3]], list("aabbcc"))
+    >>> vectors = lk.scores.ClassVectors([[0.0, 1], [1, 1], [2, 0], [3, 1], [2, 2], [0, 3]], list("aabbcc"))
     >>> lk.multiclass.fit_affine(vectors, regularization=0.1).weights.shape
     (3, 2)
     """
@@ -560,12 +527,12 @@ def fit_affine(
     _, own = family.split(best)
     matrix = (own[:-1] / family.scale[:, None]).T
     offsets = own[-1] - matrix @ family.center
-    return AffineClassMap(
+    return maps.AffineClassMap(
         classes=classes, weights=matrix - matrix.mean(axis=0), offsets=offsets - offsets.mean(), **about
     )
 
 
-def _fit_scales(source: ClassSource, method: str, objective: Objective, own: OwnWeights) -> ScaleMap:
+def _fit_scales(source: ClassSource, method: str, objective: Objective, own: OwnWeights) -> maps.ScaleMap:
     """One scale for each system, with or without offsets."""
     classes, family, best, about = _softmax_fit(source, method, objective, own)
     shared, offsets = family.split(best)
@@ -574,14 +541,14 @@ def _fit_scales(source: ClassSource, method: str, objective: Objective, own: Own
     if (scales < 0).all():
         warn_caller("the scale is negative: is a higher score really more probable?", ReversedScoresWarning)
     centered = offsets[0] - offsets[0].mean() if len(offsets) else np.zeros(len(classes))
-    return ScaleMap(classes=classes, scales=scales, offsets=centered, **about)
+    return maps.ScaleMap(classes=classes, scales=scales, offsets=centered, **about)
 
 
 def _softmax_fit(
     source: ClassSource, method: str, objective: Objective, own: OwnWeights
-) -> tuple[list[str], Family, FloatArray, MapMetadata]:
+) -> tuple[list[str], Family, FloatArray, dict[str, Any]]:
     """The classes, the family, its best weights, and what the map says of how they were found."""
-    training = training_trials(source)
+    training = maps.training_trials(source)
     values, k = training.sample().values, len(training.classes)
     if values.ndim == 3 and method != "fusion":
         raise SystemCountError(f"one system expected, got {values.shape[2]}; use fit_fusion")
@@ -604,18 +571,18 @@ def _softmax_fit(
     # Scores as they come, in units of their spread: a better start than weights of 0.
     start[: k if own == "line" else family.shared] = 1.0
     best = solve(source, training, family, objective, start)
-    about: MapMetadata = {
+    about: dict[str, Any] = {
         "method": method,
         "options": objective.options,
-        "details": Settled.of(best).details(),
-        "provenance": provenance(training),
+        "details": settled_details(best),
+        "provenance": maps.provenance(training),
     }
     return list(training.classes), family, best.x, about
 
 
 def fit_gaussian(
     source: ClassSource, *, weights: Prior = "flat", shared: bool = True, shrinkage: float = 0.0
-) -> ClassMap:
+) -> maps.ClassMap:
     """A Gaussian for each class, with one covariance matrix or with one each: closed form, two passes.
 
     With ``shared`` the log-likelihoods are affine, ``l_k = m_k' S^-1 x - m_k' S^-1 m_k / 2``, where
@@ -629,7 +596,7 @@ def fit_gaussian(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     weights
         Weights w of the classes in the shared covariance: "flat", "counts" (then it is linear
         discriminant analysis) or a number for each class.
@@ -641,28 +608,25 @@ def fit_gaussian(
     Examples
     --------
     >>> import llrkit as lk
-    >>> vectors = lk.ClassVectors([[0.0, 1], [2, 1], [4, 0], [4, 2], [1, 5], [1, 7]], list("aabbcc"))
+    >>> vectors = lk.scores.ClassVectors([[0.0, 1], [2, 1], [4, 0], [4, 2], [1, 5], [1, 7]], list("aabbcc"))
     >>> lk.multiclass.fit_gaussian(vectors).posteriors([[1.0, 1.0]]).round(3)
     array([[1., 0., 0.]])
     """
     yes_or_no(shared, "shared")
     share(shrinkage, "shrinkage")
-    means = class_means(source)
+    means = maps.class_means(source)
     prior = class_prior(weights, means)
     classes = list(means.classes)
-    about: MapMetadata = {
+    told = weights if isinstance(weights, str) else prior.tolist()
+    about: dict[str, Any] = {
         "method": "gaussian" if shared else "free-gaussian",
-        "options": {
-            "weights": weights if isinstance(weights, str) else prior.tolist(),
-            "shared": shared,
-            "shrinkage": shrinkage,
-        },
-        "provenance": provenance(means),
+        "options": {"weights": told, "shared": shared, "shrinkage": shrinkage},
+        "provenance": maps.provenance(means),
     }
     if not shared:
-        each = source.reduce(Scatter.at(means.mean, None)).sums / means.n[:, None, None]
+        each = source.reduce(maps.Scatter.at(means.mean, None)).sums / means.n[:, None, None]
         usable = [_usable_covariance(*of, shrinkage) for of in zip(means.classes, each, strict=True)]
-        return QuadraticClassMap(
+        return maps.QuadraticClassMap(
             classes=classes, means=means.mean, covariances=np.array(usable), differences=means.differences,
             **about,
         )  # fmt: skip
@@ -671,12 +635,12 @@ def fit_gaussian(
     if means.differences:  # the last class is what the others were compared with
         weights_of = np.column_stack([weights_of, -weights_of.sum(axis=1)])
     about["details"] = {"passes": 2}
-    return AffineClassMap(classes=classes, weights=weights_of, offsets=offsets, **about)
+    return maps.AffineClassMap(classes=classes, weights=weights_of, offsets=offsets, **about)
 
 
-def shared_covariance(source: ClassSource, means: ClassMeans, weights: FloatArray) -> FloatArray:
+def shared_covariance(source: ClassSource, means: maps.ClassMeans, weights: FloatArray) -> FloatArray:
     """The weighted mean of the 1/N covariance matrices of the classes, in a second pass."""
-    return source.reduce(Scatter.at(means.mean, weights / means.n)).sums
+    return source.reduce(maps.Scatter.at(means.mean, weights / means.n)).sums
 
 
 def linear_discriminant(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -711,35 +675,33 @@ def _usable_covariance(of_class: str | None, covariance: FloatArray, shrinkage: 
     return np.asarray(mixed)
 
 
-METHODS: Mapping[str, Callable[..., ClassMap]] = MappingProxyType(
-    {
-        "temperature": fit_temperature,
-        "scale-offset": fit_scale_offset,
-        "vector": fit_vector,
-        "affine": fit_affine,
-        "gaussian": fit_gaussian,
-        "free-gaussian": partial(fit_gaussian, shared=False),
-        "fusion": fit_fusion,
-    }
-)
+METHODS: Mapping[str, Callable[..., maps.ClassMap]] = {
+    "temperature": fit_temperature,
+    "scale-offset": fit_scale_offset,
+    "vector": fit_vector,
+    "affine": fit_affine,
+    "gaussian": fit_gaussian,
+    "free-gaussian": partial(fit_gaussian, shared=False),
+    "fusion": fit_fusion,
+}
 CANDIDATES = ("temperature", "scale-offset", "vector", "gaussian")
 _NO_PRIOR = ("gaussian", "free-gaussian")
 
 
-def fit_named(method: str, source: ClassSource, *, prior: Prior = "flat", **options: object) -> ClassMap:
+def fit_named(method: str, source: ClassSource, *, prior: Prior = "flat", **options: object) -> maps.ClassMap:
     """Fit a calibrator by name; the prior goes to those that have one.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[3.0, 0, 0], [0, 2.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> fit_named("temperature", scores).method
     'temperature'
     """
     return fit_of(method, METHODS)(source, **options, **prior_option(method, prior))
 
 
-def prior_option(method: str | Callable[..., ClassMap], prior: Prior) -> dict[str, Prior]:
+def prior_option(method: str | Callable[..., maps.ClassMap], prior: Prior) -> dict[str, Prior]:
     """The prior as an option of a method, if it is one of those that have it.
 
     Examples

@@ -18,7 +18,7 @@ from llrkit._version import __version__
 from llrkit.base.arguments import FloatArray, Numbers
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json
-from llrkit.core.summaries import ClassSample, FieldwiseSums, SummaryBase
+from llrkit.core.summaries import ClassSample, FieldwiseSums
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,
@@ -29,16 +29,7 @@ from llrkit.errors import (
 )
 from llrkit.maps.files import read_json, saved_from_dict
 from llrkit.maps.map import SavedMap
-from llrkit.multiclass.metrics import (
-    ClassCounts,
-    Prior,
-    as_classes,
-    class_prior,
-    gram,
-    one_system,
-    require_all_classes,
-    trial_blocks,
-)
+from llrkit.multiclass import metrics
 from llrkit.scores.arrays import first_nan, read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived import ChangedChunks
@@ -103,7 +94,7 @@ class ClassMap(SavedMap):
         loglik = self._checked(values[None] if single else values)
         return loglik[0] if single else loglik
 
-    def posteriors(self, trials: ClassVectors | Numbers, prior: Prior = "flat") -> FloatArray:
+    def posteriors(self, trials: ClassVectors | Numbers, prior: metrics.Prior = "flat") -> FloatArray:
         """Posterior probabilities of the classes at a prior, shape (n, K).
 
         Parameters
@@ -124,7 +115,7 @@ class ClassMap(SavedMap):
         loglik = mapped.loglik if isinstance(mapped, ClassScores) else mapped
         return posteriors(loglik, self.log_prior(prior))
 
-    def log_prior(self, prior: Prior) -> FloatArray:
+    def log_prior(self, prior: metrics.Prior) -> FloatArray:
         """Logarithm of a prior over the classes of the map.
 
         Parameters
@@ -134,8 +125,8 @@ class ClassMap(SavedMap):
         """
         if isinstance(prior, str) and prior == "counts":
             raise InputError("a map has no trials to count: give a probability for each class, or 'flat'")
-        one_each = ClassCounts(tuple(self.classes), np.ones(len(self.classes)))
-        return np.asarray(np.log(class_prior(prior, one_each)))
+        one_each = metrics.ClassCounts(tuple(self.classes), np.ones(len(self.classes)))
+        return np.asarray(np.log(metrics.class_prior(prior, one_each)))
 
     def on(self, source: ClassSource) -> ClassSource:
         """The same trials with the map's log-likelihoods, as a source.
@@ -143,7 +134,7 @@ class ClassMap(SavedMap):
         Parameters
         ----------
         source
-            Trials of several classes, such as :class:`llrkit.ClassScores`.
+            Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
         """
         return ChangedChunks(source, self)
 
@@ -158,9 +149,8 @@ class ClassMap(SavedMap):
         self._require(tuple(other.classes))
         if other.shape != (len(self.classes),):
             raise SystemCountError(f"a map that takes shape {other.shape} cannot follow another map")
-        return ComposedClassMap(
-            classes=self.classes, first=self, second=other, method=f"{self.method}+{other.method}"
-        )
+        method = f"{self.method}+{other.method}"
+        return ComposedClassMap(classes=self.classes, first=self, second=other, method=method)
 
     def try_out(self) -> None:
         """Map zeros: parameters of the wrong type or shape fail here."""
@@ -384,7 +374,7 @@ def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
 def vectors_of(chunk: ClassVectors, block: slice = slice(None)) -> FloatArray:
     """Vectors as they are; of scores, the log-likelihood-ratios over the last class."""
     if has_loglik(chunk):
-        values = np.asarray(one_system(chunk)[block], dtype=np.float64)
+        values = np.asarray(metrics.one_system(chunk)[block], dtype=np.float64)
         return np.asarray(values[:, :-1] - values[:, -1:])
     return np.asarray(chunk.values[block], dtype=np.float64)
 
@@ -394,14 +384,14 @@ def has_loglik(chunk: ClassVectors) -> bool:
     return type(chunk).loglik is not ClassVectors.loglik
 
 
-def provenance(counts: ClassCounts) -> dict[str, Json]:
+def provenance(counts: metrics.ClassCounts) -> dict[str, Json]:
     """What is written down about the training trials."""
     n = {name: int(n) for name, n in zip(counts.classes, counts.n, strict=True)}
     return {"llrkit": __version__, "n": n}
 
 
 @dataclass(frozen=True, eq=False)
-class _TrainingCounts(ClassCounts):
+class _TrainingCounts(metrics.ClassCounts):
     """How many trials each class has, and the place of the first one with an infinite value."""
 
     first_infinite: float
@@ -424,7 +414,7 @@ class _TrainingCounts(ClassCounts):
 
     def require_usable(self) -> Self:
         """Refuse an empty class and infinite values."""
-        require_all_classes(self.classes, self.n)
+        metrics.require_all_classes(self.classes, self.n)
         if math.isfinite(self.first_infinite):
             place = f"trial {self.first_infinite:.0f}"
             raise InfiniteScoreError(f"{place} has an infinite value; a fit needs finite ones")
@@ -433,7 +423,7 @@ class _TrainingCounts(ClassCounts):
 
 def class_means(source: ClassSource) -> ClassMeans:
     """The means of all classes; an empty class and infinite values are refused."""
-    return as_classes(source).reduce(ClassMeans.of).require_usable()
+    return metrics.as_classes(source).reduce(ClassMeans.of).require_usable()
 
 
 @dataclass(frozen=True, eq=False)
@@ -484,16 +474,16 @@ class Scatter(FieldwiseSums):
 
         def make(chunk: ClassVectors) -> Scatter:
             sums = np.zeros((d, d) if weights is not None else (k, d, d))
-            for block in trial_blocks(len(chunk.values), d):
+            for block in metrics.trial_blocks(len(chunk.values), d):
                 codes = chunk.codes[block]
                 away = np.ascontiguousarray((vectors_of(chunk, block) - mean[codes]).T)
                 if weights is not None:
-                    sums += gram(away * weights[codes], away)
+                    sums += metrics.gram(away * weights[codes], away)
                     continue
                 # Only classes that occur: a block of a sorted file has few.
                 for c in np.unique(codes):
                     mine = np.ascontiguousarray(away[:, codes == c])
-                    sums[c] += gram(mine, mine)
+                    sums[c] += metrics.gram(mine, mine)
             return cls(sums)
 
         return make
@@ -548,7 +538,7 @@ class TrainingTrials(_TrainingCounts):
 
 def training_trials(source: ClassSource) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
-    training = as_classes(source).reduce(TrainingTrials.of).require_usable()
+    training = metrics.as_classes(source).reduce(TrainingTrials.of).require_usable()
     # Equal in every dimension; single constant dimensions are left to the fits.
     if (training.low == training.high).all():
         raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
@@ -562,31 +552,25 @@ ROUNDED = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class ProbabilityRows(SummaryBase):
-    """Whether every row holds numbers between 0 and 1 that sum to 1.
+class ProbabilityRows(FieldwiseSums):
+    """Whether every row holds numbers between 0 and 1 that sum to 1: then no chunk has ``others``.
 
     Examples
     --------
     >>> from llrkit.scores.classes import ClassScores
-    >>> ProbabilityRows.of(ClassScores([[0.9, 0.1], [0.2, 0.8]], [0, 1])).all
-    True
-    >>> ProbabilityRows.of(ClassScores([[-0.1, -2.3], [-1.6, -0.2]], [0, 1])).all
-    False
+    >>> ProbabilityRows.of(ClassScores([[0.9, 0.1], [0.2, 0.8]], [0, 1])).others
+    0.0
+    >>> ProbabilityRows.of(ClassScores([[-0.1, -2.3], [-1.6, -0.2]], [0, 1])).others
+    1.0
     """
 
-    all: bool
+    others: float
 
     @classmethod
     def of(cls, chunk: ClassVectors) -> ProbabilityRows:
         """Look at the rows of a chunk; one number outside settles it."""
         values = chunk.values
         if values.size and (values.min() < 0.0 or values.max() > 1.0):
-            return cls(False)
+            return cls(1.0)
         sums = values.reshape(len(values), values.shape[1], -1).sum(axis=1)
-        return cls(bool(np.all(np.abs(sums - 1.0) <= ROUNDED)))
-
-    def __add__(self, other: ProbabilityRows) -> ProbabilityRows:
-        return ProbabilityRows(self.all and other.all)
-
-    def __mul__(self, weight: float) -> ProbabilityRows:
-        return self
+        return cls(float(not np.all(np.abs(sums - 1.0) <= ROUNDED)))

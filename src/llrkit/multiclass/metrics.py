@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import ClassVar, Literal, Self, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, not_negative, whole_number, yes_or_no
 from llrkit.base.text import not_among
 from llrkit.core.numerics import BLOCK, LN2, blocks, probability
-from llrkit.core.summaries import ReadOnlyArrays, SummaryBase
+from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import (
     EmptyClassError,
     InputError,
@@ -40,26 +40,18 @@ Prior = str | Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassCounts(SummaryBase):
+class ClassCounts(FieldwiseSums):
     """How many trials each class has; sums that subclasses hold besides are added field by field."""
 
     classes: tuple[str, ...]
     n: Counts
 
-    __match_args__: ClassVar[tuple[str, ...]]
+    _alike: ClassVar[tuple[str, ...]] = ("classes",)
 
     @staticmethod
     def of(chunk: ClassVectors) -> ClassCounts:
         """The counts of a chunk."""
         return ClassCounts(chunk.classes, chunk.counts)
-
-    def __add__(self, other: Self) -> Self:
-        # Dataclass fields in order, so that subclasses with more sums need no method of their own.
-        sums = (getattr(self, name) + getattr(other, name) for name in self.__match_args__[1:])
-        return type(self)(self.classes, *sums)
-
-    def __mul__(self, weight: float) -> Self:
-        return type(self)(self.classes, *(getattr(self, name) * weight for name in self.__match_args__[1:]))
 
 
 def as_classes(given: object) -> ClassSource:
@@ -70,14 +62,14 @@ def as_classes(given: object) -> ClassSource:
     >>> as_classes("scores.csv")
     Traceback (most recent call last):
     llrkit.errors.InputError: expected trials of several classes, got str: give
-    lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or ...
+    lk.scores.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or ...
     """
     # a cluster holds trials of two or of several classes, which only its chunks tell
     of_two = isinstance(given, ScoreSource) and given.sizes is not None
     if of_two or not hasattr(given, "reduce"):
         raise InputError(
             f"expected trials of several classes, got {type(given).__name__}: give "
-            "lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or "
+            "lk.scores.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or "
             "lk.multiclass.scan_classes(path, classes)"
         )
     return cast(ClassSource, given)
@@ -260,10 +252,7 @@ class ClassLosses(ClassCounts):
 
     @classmethod
     def at(
-        cls,
-        log_prior: FloatArray,
-        costs: Sequence[FloatArray] = (),
-        detections: Sequence[Detection] = (),
+        cls, log_prior: FloatArray, costs: Sequence[FloatArray] = (), detections: Sequence[Detection] = ()
     ) -> Callable[[ClassVectors], ClassLosses]:
         """A summarizer at a prior, for cost matrices and detection thresholds.
 
@@ -363,9 +352,7 @@ def _accepted_detections(
 
 
 def losses_at(
-    source: ClassSource,
-    prior: Prior = "flat",
-    detections: Sequence[Detection] = (),
+    source: ClassSource, prior: Prior = "flat", detections: Sequence[Detection] = ()
 ) -> tuple[ClassLosses, FloatArray]:
     """Losses of a source at a prior, and the prior as an array; every class must have trials."""
     share = class_prior(prior, count_classes(source))
@@ -382,7 +369,7 @@ def cllr(source: ClassSource, *, prior: Prior = "flat", normalized: bool = False
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
     normalized
@@ -391,7 +378,7 @@ def cllr(source: ClassSource, *, prior: Prior = "flat", normalized: bool = False
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]], [0, 1, 2])
+    >>> scores = lk.scores.ClassScores([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]], [0, 1, 2])
     >>> round(lk.multiclass.cllr(scores), 4), round(lk.multiclass.cllr(scores, normalized=True), 4)
     (0.9087, 0.5733)
     """
@@ -414,14 +401,14 @@ def error_rate(source: ClassSource, *, prior: Prior = "flat") -> float:
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], [0, 1, 1])
+    >>> scores = lk.scores.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], [0, 1, 1])
     >>> lk.multiclass.error_rate(scores)
     0.25
     """
@@ -469,7 +456,7 @@ def expected_cost(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     cost
         Cost of each decision (column) for each class (row).
     prior
@@ -480,7 +467,7 @@ def expected_cost(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], [0, 1, 1])
+    >>> scores = lk.scores.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], [0, 1, 1])
     >>> lk.multiclass.expected_cost(scores, [[0, 1], [10, 0]])
     1.0
     """
@@ -548,14 +535,14 @@ def confusion(source: ClassSource, *, prior: Prior = "flat") -> Confusion:
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     prior
         Prior of the classes: ``"flat"``, or one probability per class.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], ["a", "b", "b"], ["a", "b"])
+    >>> scores = lk.scores.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], ["a", "b", "b"], ["a", "b"])
     >>> lk.multiclass.confusion(scores).counts
     array([[1, 0],
            [1, 1]])
@@ -573,7 +560,7 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     target
         Name of the class that is detected.
     prior
@@ -582,7 +569,7 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
+    >>> scores = lk.scores.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
     >>> lk.eer(lk.multiclass.detection(scores, "1"))
     0.0
     """
@@ -596,7 +583,7 @@ def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     target
         The class that positive LLRs speak for.
     other
@@ -605,7 +592,7 @@ def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
+    >>> scores = lk.scores.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
     >>> lk.auc(lk.multiclass.pair(scores, "0", "2"))
     1.0
     """
@@ -672,14 +659,14 @@ def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     classes
         Names of the classes to keep.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
+    >>> scores = lk.scores.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0]], [0, 1, 2])
     >>> lk.multiclass.error_rate(lk.multiclass.only(scores, ["0", "2"]))
     0.0
     """
@@ -823,7 +810,7 @@ def cavg(
     Parameters
     ----------
     source
-        Trials of several classes, such as :class:`llrkit.ClassScores`.
+        Trials of several classes, such as :class:`llrkit.scores.ClassScores`.
     preset
         "lre07", "lre09" (with "-open" for open sets), "lre11", "lre15", "lre17", "lre22", or a
         :class:`CavgPreset`.
@@ -837,7 +824,7 @@ def cavg(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [2.1, 0.0, 2.0]], [0, 1, 2])
+    >>> scores = lk.scores.ClassScores([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [2.1, 0.0, 2.0]], [0, 1, 2])
     >>> lk.multiclass.cavg(scores), round(lk.multiclass.cavg(scores, "lre22"), 6)
     (0.08333333333333333, 0.583333)
     """

@@ -16,7 +16,6 @@ from llrkit.multiclass.metrics import Confusion
 from llrkit.plot.error_plots import BEYOND, det_limits, on_axis, probit_axis, rates_shown
 from llrkit.plot.llr_plots import histogram_stairs
 from llrkit.plot.picture import (
-    Ax,
     Axis,
     Band,
     Cells,
@@ -28,9 +27,7 @@ from llrkit.plot.picture import (
     Mark,
     Picture,
     Points,
-    Renderer,
     legend_of,
-    render,
     require_kind,
     system_ink,
 )
@@ -40,25 +37,21 @@ MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
 
 
-def class_det(
-    result: ClassEvaluation | ClassDets, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+def class_det(result: ClassEvaluation | ClassDets, **look: Unpack[Look]) -> Drawn:
     """The DET curve of each class against the others, on probit axes.
 
     Parameters
     ----------
     result
         The result to draw, or its curve.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> axes = lk.plot.class_det(lk.multiclass.evaluate(scores))
     >>> axes.get_legend_handles_labels()[1][2]
     '2: EER 0.00 %'
@@ -74,7 +67,7 @@ def class_det(
         x, y = on_axis(path.p_fa), on_axis(path.p_miss)
         marks.append(Line(x, y, system_ink(i), label, rates_shown(path), name))
     limits = det_limits(dets.curves)
-    picture = Picture(
+    return Picture(
         "class_det",
         "Each class against the others",
         probit_axis("false alarms (%)", limits[0]),
@@ -84,29 +77,24 @@ def class_det(
         equal=True,
         legend=legend_of(dets.curves, "upper right"),
         of_rate=probit,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def confusion(
-    result: ClassEvaluation | Confusion, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+def confusion(result: ClassEvaluation | Confusion, **look: Unpack[Look]) -> Drawn:
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
 
     Parameters
     ----------
     result
         The result to draw, or its curve.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], ["a", "b", "b"], ["a", "b"])
+    >>> scores = lk.scores.ClassScores([[1.0, 0.0], [0.0, 2.0], [3.0, 2.5]], ["a", "b", "b"], ["a", "b"])
     >>> [text.get_text() for text in lk.plot.confusion(lk.multiclass.confusion(scores)).texts]
     ['50', '50', '100', '0']
     """
@@ -121,7 +109,7 @@ def confusion(
         f"{name}: {percent(error)} wrong"
         for name, error in zip(counted.classes, counted.error_rates, strict=True)
     )
-    picture = Picture(
+    return Picture(
         "confusion",
         "Confusion of classes",
         Axis("most probable class", None, places, counted.classes),
@@ -130,8 +118,7 @@ def confusion(
         f"For each true class the share of trials given to each class. {wrong}.",
         legend="none",
         grid=False,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 def _cell_text(value: float) -> str:
@@ -140,25 +127,21 @@ def _cell_text(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
-def class_calibration(
-    result: ClassEvaluation | ClassCalibration, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+def class_calibration(result: ClassEvaluation | ClassCalibration, **look: Unpack[Look]) -> Drawn:
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
 
     Parameters
     ----------
     result
         The result to draw, or its curve.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> axes = lk.plot.class_calibration(lk.multiclass.evaluate(scores))
     >>> axes.get_legend_handles_labels()[1]
     ['guessing', 'actual', 'refined']
@@ -185,35 +168,31 @@ def class_calibration(
         f"{name}: {number(one)} instead of {number(other)}"
         for name, one, other in zip(losses.classes, losses.actual, losses.refined, strict=True)
     )
-    picture = Picture(
+    return Picture(
         "class_calibration",
         "Calibration of each class",
         Axis("class", (-0.5, k - 0.5), tuple(places.tolist()), losses.classes),
         Axis("mean loss (bits)"),
         tuple(marks),
         f"Mean loss of each class in bits, as it is and after refinement. {told}.",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def pair_histogram(
-    curve: PairHistogram, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+def pair_histogram(curve: PairHistogram, **look: Unpack[Look]) -> Drawn:
     """Histograms of the LLRs of one class against another, of the trials of both.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> axes = lk.plot.pair_histogram(lk.multiclass.pair_histograms(scores, [("0", "2")])[0])
     >>> axes.get_title()
     '0 against 2: EER 0.00 %'
@@ -221,7 +200,7 @@ def pair_histogram(
     curve = require_kind(curve, PairHistogram, "pair_histogram")
     pair = curve.histogram
     top = float(max(pair.target_density.max(), pair.nontarget_density.max()))
-    picture = Picture(
+    return Picture(
         "pair_histogram",
         f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
         Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
@@ -234,23 +213,19 @@ def pair_histogram(
         f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
         f"of both, with an equal error rate of {percent(curve.eer)}.",
         density=True,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def class_idempotence(
-    curve: Idempotence, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+def class_idempotence(curve: Idempotence, **look: Unpack[Look]) -> Drawn:
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -258,7 +233,7 @@ def class_idempotence(
     >>> import numpy as np
     >>> labels = np.arange(90) % 3
     >>> loglik = np.random.default_rng(0).normal(size=(90, 3)) + 2.0 * np.eye(3)[labels]
-    >>> axes = lk.plot.class_idempotence(lk.multiclass.idempotence(lk.ClassScores(loglik, labels)))
+    >>> axes = lk.plot.class_idempotence(lk.multiclass.idempotence(lk.scores.ClassScores(loglik, labels)))
     >>> axes.get_xlabel()
     'expected mean LLR (nats)'
     """
@@ -288,7 +263,7 @@ def class_idempotence(
     if np.isnan(means.p_value):
         verdict = ""
     largest = Amount(means.largest_deviation, ".3f")
-    picture = Picture(
+    return Picture(
         "class_idempotence",
         f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
         Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
@@ -299,5 +274,4 @@ def class_idempotence(
         equal=True,
         legend="below",
         amounts=(largest,),
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from llrkit.plot.error_plots import on_axis, probit_axis
 from llrkit.plot.picture import (
     MARKERS,
     NOWHERE,
-    Ax,
     Axis,
     Bands,
     Cells,
@@ -29,17 +29,14 @@ from llrkit.plot.picture import (
     Line,
     Look,
     Mark,
-    Marker,
     Picture,
     PlottedSystem,
     Points,
-    Renderer,
     Systems,
     Text,
     band,
     bands_of,
     in_words,
-    render,
     require_kind,
     system_ink,
     systems_of,
@@ -51,18 +48,13 @@ from llrkit.trust.bands import EceBand
 from llrkit.verbs.compare import PriorScan
 from llrkit.verbs.conditions import HeatMap
 
-Hover = tuple[HoverValues, ...]
+CostAndHover = tuple[FloatArray, tuple[HoverValues, ...]]
+"""A cost against the prior, and what pointing at its curve shows."""
 MOST_BITS = 1.4
 """Of cross-entropy that a picture shows."""
 
 
-def ape(
-    systems: Systems[BayesErrorCurve],
-    *,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:
+def ape(systems: Systems[BayesErrorCurve], **look: Unpack[Look]) -> Drawn:
     """Applied probability of error: error probability against prior log-odds.
 
     Solid at the Bayes threshold, dashed at the best threshold, dotted without any system. The area
@@ -72,10 +64,9 @@ def ape(
     ----------
     systems
         An evaluation, a curve, or a dict of those by system.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -90,7 +81,7 @@ def ape(
     marks += _bayes_lines(drawn, normalized=False)
     marks += _legend_of_curves()
     top = max(float(system.curve.actual.max()) for system in drawn)
-    picture = Picture(
+    return Picture(
         "ape",
         "Applied probability of error",
         Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
@@ -99,18 +90,10 @@ def ape(
         tuple(marks),
         "Probability of error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
         legend="below",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def bayes_error(
-    systems: Systems[BayesErrorCurve],
-    *,
-    rule_of_30: bool = True,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:
+def bayes_error(systems: Systems[BayesErrorCurve], *, rule_of_30: bool = True, **look: Unpack[Look]) -> Drawn:
     """Normalized Bayes error: the cost at each prior, divided by that of deciding without a system.
 
     Solid at the Bayes threshold (actual DCF), dashed at the best one (minimum DCF). Where the solid line
@@ -123,10 +106,9 @@ def bayes_error(
         An evaluation, a curve, or a dict of those by system.
     rule_of_30
         Mark where 30 errors make the rates.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -149,7 +131,7 @@ def bayes_error(
             label = "" if i else "30 errors"
             marks.append(Line(np.full(2, place), height, Ink("guide", "dot", 0.8), label))
     marks += _legend_of_curves()
-    picture = Picture(
+    return Picture(
         "bayes_error",
         "Normalized Bayes error",
         Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
@@ -158,33 +140,26 @@ def bayes_error(
         tuple(marks),
         "Normalized Bayes error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
         legend="below",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 def cross_entropy(
-    systems: Systems[CrossEntropyCurve],
-    *,
-    bands: Bands[EceBand] = None,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
+    systems: Systems[CrossEntropyCurve], *, bands: Bands[EceBand] = None, **look: Unpack[Look]
 ) -> Drawn:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
     At log-odds 0 the solid line is Cllr and the dashed one min Cllr (Ramos & Gonzalez-Rodriguez 2013).
-    ``bands`` are those of :func:`llrkit.curve_bands`, for one system or a dict by system.
+    ``bands`` are those of :func:`llrkit.trust.curve_bands`, for one system or a dict by system.
 
     Parameters
     ----------
     systems
         An evaluation, a curve, or a dict of those by system.
     bands
-        Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+        Confidence bands of :func:`llrkit.trust.curve_bands`, for one system or a dict by system.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -207,17 +182,17 @@ def cross_entropy(
             HoverValues("prior", np.asarray(sigmoid(c.log_odds))),
         )
         after = HoverValues("after PAV (bits)", c.pav)
-        shown = (*prior, HoverValues("cross-entropy (bits)", c.system), after), (*prior, after)
+        of_system = c.system, (*prior, HoverValues("cross-entropy (bits)", c.system), after)
         if system.name in limits_by_system:
             limits = limits_by_system[system.name]
             # Bands are on natural log-odds, the axis is to base ten.
             odds = limits.log_odds / np.log(10.0)
             marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
             top = max(top, float(np.max(limits.upper)))
-        marks += _pair_of_curves(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
+        marks += _pair_of_curves(drawn, i, c.log10_odds, of_system, (c.pav, (*prior, after)))
         top = max(top, float(np.max(c.system)))
     marks += _legend_of_curves("system", "after PAV")
-    picture = Picture(
+    return Picture(
         "cross_entropy",
         "Empirical cross-entropy",
         Axis("prior log10-odds", _ends_of_curve(curve.log10_odds)),
@@ -226,8 +201,7 @@ def cross_entropy(
         tuple(marks),
         "Empirical cross-entropy against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
         legend="below",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 ece = cross_entropy  # its name in the forensic literature, which elsewhere is that of a calibration error
@@ -244,21 +218,15 @@ def _ends_of_curve(x: FloatArray) -> tuple[float, float]:
 
 
 def _pair_of_curves(
-    system: PlottedSystem[BayesErrorCurve] | PlottedSystem[CrossEntropyCurve],
-    i: int,
-    n: int,
-    x: FloatArray,
-    actual: FloatArray,
-    best: FloatArray,
-    shown: tuple[Hover, Hover],
+    drawn: Sequence[PlottedSystem[Any]], i: int, x: FloatArray, actual: CostAndHover, best: CostAndHover
 ) -> list[Mark]:
-    """Both curves of a system in its color; where there are several, with its sign."""
-    marker: Marker | None = MARKERS[i % len(MARKERS)] if n > 1 else None
+    """Both curves of the i-th system in its color; where there are several, with its sign."""
+    system, marker = drawn[i], MARKERS[i % len(MARKERS)] if len(drawn) > 1 else None
     label = system.labeled_by(lambda evaluation: f"Cllr {number(evaluation.cllr, 3)}")
     return [
         # The better curve first, so that the actual one lies on top of it.
-        Line(x, best, Ink(i, "dash", 0.9), "", shown[1], system.name),
-        Line(x, actual, Ink(i), label, shown[0], system.name, marker),
+        Line(x, best[0], Ink(i, "dash", 0.9), "", best[1], system.name),
+        Line(x, actual[0], Ink(i), label, actual[1], system.name, marker),
     ]
 
 
@@ -293,13 +261,11 @@ def _bayes_lines(drawn: list[PlottedSystem[BayesErrorCurve]], *, normalized: boo
             HoverValues("Pfa", curve.minimum_p_fa, percent=True),
             HoverValues("minimum", minimum),
         )
-        marks += _pair_of_curves(system, i, len(drawn), curve.log_odds, actual, minimum, (at_bayes, at_best))
+        marks += _pair_of_curves(drawn, i, curve.log_odds, (actual, at_bayes), (minimum, at_best))
     return marks
 
 
-def theory(
-    curve: TheoryCosts, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
-) -> Drawn:
+def theory(curve: TheoryCosts, **look: Unpack[Look]) -> Drawn:
     """A cost against the EER: a line for each family of calibrated LLRs, a point for each measured list.
 
     For Gaussian LLRs the EER fixes every cost; other families show how much more a cost depends on than
@@ -309,10 +275,9 @@ def theory(
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -356,7 +321,7 @@ def theory(
         y = Axis(
             f"{curve.cost_name} (bits)" if curve.cost_name == CLLR else curve.cost_name, (0.0, 1.04 * top)
         )
-    picture = Picture(
+    return Picture(
         "theory",
         DIFFERENCE if curve.cost_name == DIFFERENCE else f"{curve.cost_name} that the EER implies",
         probit_axis("equal error rate (%)", limits),
@@ -365,8 +330,7 @@ def theory(
         f"{curve.cost_name} against the equal error rate for {len(curve.costs)} families of calibrated "
         f"log-likelihood-ratios. {curve.sentence}",
         legend="below",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,13 +356,7 @@ class CllrScatter(Curve):
         super().__post_init__()
 
 
-def two_gaussians(
-    pair: CalibratedPair | PairCurve,
-    *,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:
+def two_gaussians(pair: CalibratedPair | PairCurve, **look: Unpack[Look]) -> Drawn:
     """The densities of calibrated LLRs: non-targets on the left, targets on the right.
 
     Any calibrated pair will do; for the Gaussian one the means are ``-mu`` and ``mu`` and the variance of
@@ -408,10 +366,9 @@ def two_gaussians(
     ----------
     pair
         A calibrated pair of distributions.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -439,7 +396,7 @@ def two_gaussians(
         written = Amount(mean, "+.2f", bare=True)
         marks.append(Text(mean, 1.02 * top, f"mean {written}", ink, (written,)))
     means = Amount(curve.mean_nontarget), Amount(curve.mean_target)
-    picture = Picture(
+    return Picture(
         "two_gaussians",
         f"Calibrated LLRs with an EER of {percent(curve.eer)}",
         Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
@@ -450,23 +407,19 @@ def two_gaussians(
         legend="upper right",
         density=True,
         amounts=means,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def cllr_scatter(
-    curve: CllrScatter, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
-) -> Drawn:
+def cllr_scatter(curve: CllrScatter, **look: Unpack[Look]) -> Drawn:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -490,7 +443,7 @@ def cllr_scatter(
     if curve.labels:
         shown.insert(0, HoverValues("list", curve.labels))
     n = len(curve.x)
-    picture = Picture(
+    return Picture(
         "cllr_scatter",
         "Cllr of two calibration methods",
         Axis(f"Cllr, {curve.x_name} (bits)", (ends[0], ends[1])),
@@ -503,23 +456,19 @@ def cllr_scatter(
         f"from {number(low, 3)} to {number(high, 3)} bits; the diagonal is where they agree.",
         equal=True,
         legend="upper left",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def prior_scan(
-    curve: PriorScan, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
-) -> Drawn:
+def prior_scan(curve: PriorScan, **look: Unpack[Look]) -> Drawn:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -554,30 +503,26 @@ def prior_scan(
         for name, c in ((name, costs[np.isfinite(costs)]) for name, costs in curve.costs.items())
         if len(c)
     )
-    picture = Picture(
+    return Picture(
         "prior_scan",
         "What the training weight does to the cost",
         Axis("log α − log(1 − α)"),
         Axis(curve.cost_name),
         tuple(marks),
         f"{curve.cost_name} against the log-odds of the training weight: {ranges}.",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def heat_map(
-    curve: HeatMap, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
-) -> Drawn:
+def heat_map(curve: HeatMap, **look: Unpack[Look]) -> Drawn:
     """A number for each pair of conditions, written into shaded cells.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -596,7 +541,7 @@ def heat_map(
     unit = f"{curve.value_name} (%)" if curve.percent else curve.value_name
     rows, columns = range(len(curve.rows)), range(len(curve.columns))
     written = "; ".join(f"{row}: {', '.join(cells)}" for row, cells in zip(curve.rows, texts, strict=True))
-    picture = Picture(
+    return Picture(
         "heat_map",
         curve.value_name,
         # Rows and columns are numbered; their names are the labels of the ticks.
@@ -607,5 +552,4 @@ def heat_map(
         f"({', '.join(curve.columns)}). {written}.",
         legend="none",
         grid=False,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)

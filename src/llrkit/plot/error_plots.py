@@ -18,7 +18,6 @@ from llrkit.metrics.curves import ErrorCurve
 from llrkit.plot.picture import (
     MARKERS,
     NOWHERE,
-    Ax,
     Axis,
     Bands,
     Drawn,
@@ -30,14 +29,12 @@ from llrkit.plot.picture import (
     Picture,
     PlottedSystem,
     Points,
-    Renderer,
     Role,
     Systems,
     band,
     bands_of,
     in_words,
     legend_of,
-    render,
     require_kind,
     system_ink,
     systems_of,
@@ -167,8 +164,6 @@ def det(
     bands: Bands[DetBand] = None,
     axes: Literal["probit", "log"] = "probit",
     words: str = "nist",
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
     **look: Unpack[Look],
 ) -> Drawn:
     """Detection error trade-off: Pmiss against Pfa on probit axes.
@@ -188,15 +183,14 @@ def det(
     rule_of_30
         Dotted lines where 30 errors make the rate (+-30 % at 90 % confidence, Doddington).
     bands
-        Confidence bands as :func:`llrkit.curve_bands` finds them, for one system or a dict by system.
+        Confidence bands as :func:`llrkit.trust.curve_bands` finds them, for one system or a dict by system.
     axes
         Probit axes, or logarithmic ones down to 10^-6, as biometric tests use them.
     words
         The vocabulary: 'nist', 'forensic' or 'biometrics' (FNMR against FMR).
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -214,7 +208,15 @@ def det(
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     if rule_of_30:
-        marks += _rule_of_30_marks(drawn, ends, to_place)
+        label = "30 errors"
+        for which in (0, 1):
+            # A rate of 1/2 or more that 30 errors make is of too few trials to be drawn.
+            rates_of_30 = {system.curve.rule_of_30[which] for system in drawn}
+            for rate in sorted(rate for rate in rates_of_30 if rate < 0.5):
+                place = np.full(2, to_place(np.array(rate)))
+                x, y = (ends, place) if which == 0 else (place, ends)
+                marks.append(Line(x, y, Ink("guide", "dot", 0.8), label))
+                label = ""
     bands_by_system = bands_of(bands, drawn, DetBand, lambda curve_bands: curve_bands.det, "det")
     for i, system in enumerate(drawn):
         if system.name in bands_by_system:
@@ -246,7 +248,7 @@ def det(
         legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
         of_rate=probit if axes == "probit" else np.log10,
     ).said_in(vocabulary(words), keep=[system.name for system in drawn])
-    return render(picture, ax, renderer, look)
+    return picture.drawn(look)
 
 
 def roc(
@@ -255,8 +257,6 @@ def roc(
     curve: Literal["steps", "hull"] = "steps",
     points: bool = True,
     words: str = "nist",
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
     **look: Unpack[Look],
 ) -> Drawn:
     """Receiver operating characteristic: the share of targets accepted against Pfa.
@@ -273,10 +273,9 @@ def roc(
         Mark the operating points of an evaluation.
     words
         The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -305,7 +304,7 @@ def roc(
         equal=True,
         legend=legend_of(drawn, "lower right"),
     ).said_in(vocabulary(words), keep=[system.name for system in drawn])
-    return render(picture, ax, renderer, look)
+    return picture.drawn(look)
 
 
 def _error_curves(systems: Systems[ErrorCurve], curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
@@ -344,21 +343,6 @@ def _mark_of_no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Plac
     return Points(x, y, Ink(i), "square", False, 1.5, label, shown, system.name)
 
 
-def _rule_of_30_marks(
-    drawn: list[PlottedSystem[ErrorCurve]], ends: FloatArray, to_place: Place
-) -> list[Mark]:
-    marks: list[Mark] = []
-    rates = [system.curve.rule_of_30 for system in drawn]
-    for which in (0, 1):
-        # A rate of 1/2 or more that 30 errors make is of too few trials to be drawn.
-        for rate in sorted({pair[which] for pair in rates if pair[which] < 0.5}):
-            place = np.full(2, to_place(np.array(rate)))
-            label = "" if marks else "30 errors"
-            x, y = (ends, place) if which == 0 else (place, ends)
-            marks.append(Line(x, y, Ink("guide", "dot", 0.8), label))
-    return marks
-
-
 def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, to_y: Place) -> list[Mark]:
     marks: list[Mark] = []
     names: dict[str, int] = {}
@@ -389,17 +373,16 @@ def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, 
     return marks
 
 
-def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]) -> Drawn:
+def cmc(curve: Cmc, **look: Unpack[Look]) -> Drawn:
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -411,7 +394,7 @@ def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look:
     curve = require_kind(curve, Cmc, "cmc")
     ranks, rates = curve.rank.astype(np.float64), 100.0 * curve.rate
     hover = (HoverValues("rank", ranks), HoverValues("identified", curve.rate, percent=True))
-    picture = Picture(
+    return Picture(
         "cmc",
         "Cumulative match characteristic",
         Axis("rank", (0.5, float(ranks[-1]) + 0.5)),
@@ -420,27 +403,19 @@ def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look:
         (Line(ranks, rates, Ink(0), hover=hover, marker="circle"),),
         f"Mated searches identified within each rank: {percent(float(curve.rate[0]))} at rank 1.",
         legend="none",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def groups(
-    result: DifferentialPerformance,
-    *,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:
+def groups(result: DifferentialPerformance, **look: Unpack[Look]) -> Drawn:
     """FMR and FNMR of each group of people at one threshold, with intervals, on a logarithmic axis.
 
     Parameters
     ----------
     result
         The result to draw, or its curve.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -476,7 +451,7 @@ def groups(
             marks.append(Points(x, y, Ink(role), label=label, hover=shown))
             label = ""
     limits = (max(math.floor(min(ends)), -7) - 0.05, 0.05)
-    picture = Picture(
+    return Picture(
         "groups",
         "Error rates of groups",
         log_axis("error rate", limits),
@@ -484,5 +459,4 @@ def groups(
         tuple(marks),
         f"FMR and FNMR of {len(names)} groups at one threshold, with intervals. {result.sentence}",
         legend="below",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)

@@ -20,7 +20,6 @@ from llrkit.metrics.measure import Measurements
 from llrkit.metrics.theory_costs import ZooCurve
 from llrkit.plot.picture import (
     NOWHERE,
-    Ax,
     Axis,
     Bands,
     Drawn,
@@ -31,7 +30,6 @@ from llrkit.plot.picture import (
     Mark,
     Picture,
     Points,
-    Renderer,
     Stairs,
     Systems,
     Text,
@@ -40,7 +38,6 @@ from llrkit.plot.picture import (
     in_words,
     legend_of,
     limits_around,
-    render,
     require_kind,
     system_ink,
     systems_of,
@@ -59,16 +56,19 @@ PILED_UP = 2.0
 
 
 def tippett(
-    systems: Systems[TippettCurve], *, style: Literal["above", "crossing"] = "above",
-    log10: bool = False, bands: Bands[TippettBand] = None, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+    systems: Systems[TippettCurve],
+    *,
+    style: Literal["above", "crossing"] = "above",
+    log10: bool = False,
+    bands: Bands[TippettBand] = None,
+    **look: Unpack[Look],
+) -> Drawn:
     """Cumulative distributions of the LLRs of both classes.
 
     With ``style="above"`` both curves are shares of trials with at least the LLR of the abscissa; with
     ``"crossing"`` the targets' curve is the share below it, so that the curves are Pmiss and Pfa and cross
     at the equal error rate. ``log10`` shows LLRs to base ten. ``bands`` are those of
-    :func:`llrkit.curve_bands`, for one system or a dict by system.
+    :func:`llrkit.trust.curve_bands`, for one system or a dict by system.
 
     Parameters
     ----------
@@ -79,11 +79,10 @@ def tippett(
     log10
         Likelihood ratios to base ten.
     bands
-        Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+        Confidence bands of :func:`llrkit.trust.curve_bands`, for one system or a dict by system.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -142,13 +141,12 @@ def tippett(
         f"Cumulative distributions of the LLRs of both classes. {misled}.",
         legend="below",
     )
-    return render(to_base_10(picture) if log10 else picture, ax, renderer, look)
+    return (to_base_10(picture) if log10 else picture).drawn(look)
 
 
 def histogram(
-    system: Systems[HistogramPair], *, predicted: bool | PairCurve = True, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+    system: Systems[HistogramPair], *, predicted: bool | PairCurve = True, **look: Unpack[Look]
+) -> Drawn:
     """Histograms of the LLRs of one system, with the densities that its EER predicts.
 
     The lines are the Gaussian pair of van Leeuwen & Brümmer (2013): if the scores were calibrated
@@ -160,10 +158,9 @@ def histogram(
         An evaluation or its histogram.
     predicted
         Draw the densities that the EER predicts, or those of another pair.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -195,7 +192,7 @@ def histogram(
         marks.append(Line(pair.llr, pair.target, solid, f"targets {what}", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
     top, cut = _top_of_histogram(c, marks)
-    picture = Picture(
+    return Picture(
         "histogram",
         f"Distribution of the LLRs{name}",
         Axis("log-likelihood-ratio (nats)"),
@@ -206,14 +203,10 @@ def histogram(
         + "".join(f"; {label}" for label in cut),
         legend="below",
         density=True,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def pav(
-    systems: Systems[PavCurve | ScoreToLlr], *, llrs: bool = False, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **look: Unpack[Look],
-) -> Drawn:  # fmt: skip
+def pav(systems: Systems[PavCurve | ScoreToLlr], *, llrs: bool = False, **look: Unpack[Look]) -> Drawn:
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 
     On calibrated LLRs the PAV steps follow the identity. Blocks with one class only have an infinite LLR
@@ -225,10 +218,9 @@ def pav(
         An evaluation, a curve, or a dict of those by system.
     llrs
         The scores are LLRs: name the axis so, and draw the identity.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -262,7 +254,7 @@ def pav(
         # Infinity cannot be drawn; a line to a place far off the picture looks the same.
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
-    picture = Picture(
+    return Picture(
         "pav",
         "LLRs after PAV" if llrs else "Score to LLR",
         Axis("log-likelihood-ratio (nats)" if llrs else "score", x_limits),
@@ -271,8 +263,7 @@ def pav(
         f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
         + in_words(drawn, "Cllr", "min Cllr"),
         legend=legend_of(drawn, "upper left"),
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"], label: str) -> Stairs:
@@ -320,13 +311,7 @@ def _highest_density(marks: Sequence[Mark]) -> float:
     return max(tops) or 1.0
 
 
-def idempotence(
-    curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
-    *,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:
+def idempotence(curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve], **look: Unpack[Look]) -> Drawn:
     """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
 
     The band is where 95 % of calibrated systems with as many trials have the first estimate; how much of
@@ -336,10 +321,9 @@ def idempotence(
     ----------
     curves
         What :func:`llrkit.check_calibration` found, or some of its ``curves``.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -376,7 +360,7 @@ def idempotence(
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
-    picture = Picture(
+    return Picture(
         "idempotence",
         "The LLR of the LLR",
         Axis("log-likelihood-ratio (nats)", limits),
@@ -385,8 +369,7 @@ def idempotence(
         f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
         equal=True,
         legend="upper left",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 EERS = (0.48, 0.45, 0.4, 0.3, 0.2, 0.1, 0.02, 0.001, 1e-6)
@@ -394,9 +377,7 @@ SMALL = 1e-4
 """Shares below this are not drawn as a stem."""
 
 
-def mixing(
-    curve: MixingCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
-) -> Drawn:
+def mixing(curve: MixingCurve, **look: Unpack[Look]) -> Drawn:
     """Shares of trials by their difficulty, and how many are at least that difficult.
 
     The axis is logarithmic in mu, and labeled by the EER of trials with that mu. A share at ``mu = 0``
@@ -406,10 +387,9 @@ def mixing(
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -451,7 +431,7 @@ def mixing(
         f"{number(100 * weight, 1)} % with mu {mu}"
         for mu, weight in zip(amounts, curve.weights[large], strict=True)
     )
-    picture = Picture(
+    return Picture(
         "mixing",
         f"Trials of different difficulty, EER {percent(curve.mean_eer)} together",
         Axis(
@@ -465,39 +445,31 @@ def mixing(
         f"Shares of trials by the mu of their calibrated Gaussian LLRs: {told}.",
         legend="upper left",
         amounts=amounts,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 WORDS = {"consistency": "where {} are if calibrated", "confidence": "{} confidence"}
 
 
-def reliability(
-    systems: Systems[ReliabilityCurve],
-    *,
-    ax: Ax = None,
-    renderer: Renderer = "matplotlib",
-    **look: Unpack[Look],
-) -> Drawn:
+def reliability(systems: Systems[ReliabilityCurve], **look: Unpack[Look]) -> Drawn:
     """The share of targets after recalibration with PAV against the posterior, with its band.
 
     On the diagonal posteriors are calibrated. The parts of the Brier score are written beside it:
     miscalibration, discrimination and uncertainty. ``systems`` are what
-    :func:`llrkit.reliability_curve` gives, one or a dict by system.
+    :func:`llrkit.metrics.reliability_curve` gives, one or a dict by system.
 
     Parameters
     ----------
     systems
         A reliability curve, or a dict of those by system.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> curve = lk.reliability_curve([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0])
+    >>> curve = lk.metrics.reliability_curve([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0])
     >>> lk.plot.reliability(curve).get_ylabel()
     'share of targets'
     """
@@ -528,7 +500,7 @@ def reliability(
             ]
         told.append(system.labeled(f"Brier score {number(parts.score)}", *numbers))
     priors = ", ".join(dict.fromkeys(number(system.curve.prior, 3) for system in drawn))
-    picture = Picture(
+    return Picture(
         "reliability",
         "Reliability diagram",
         Axis(f"posterior probability at a prior of {priors}", (-0.01, 1.01)),
@@ -537,13 +509,12 @@ def reliability(
         f"How often trials are targets against the posterior. {'; '.join(told)}.",
         equal=True,
         legend=legend_of(drawn, "upper left"),
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
 def _not_of_an_evaluation(_: Measurements) -> ReliabilityCurve:
     raise InputError(
-        "reliability draws what lk.reliability_curve(scores, labels) gives, which has a prior; "
+        "reliability draws what lk.metrics.reliability_curve(scores, labels) gives, which has a prior; "
         "an Evaluation has none"
     )
 
@@ -574,19 +545,16 @@ class FusionWeights(Curve):
         super().__post_init__()
 
 
-def fusion_weights(
-    curve: FusionWeights, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
-) -> Drawn:
+def fusion_weights(curve: FusionWeights, **look: Unpack[Look]) -> Drawn:
     """What each system weighs in a fusion, with its interval where there is one.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -611,7 +579,7 @@ def fusion_weights(
     marks.append(Points(curve.weights, places, Ink("target"), size=1.5, hover=shown))
     offsets = Amount(curve.offset, "+.3f", bare=True), Amount(curve.offset, ".3f")
     told = ", ".join(f"{name} {number(w, 3)}" for name, w in zip(curve.systems, curve.weights, strict=True))
-    picture = Picture(
+    return Picture(
         "fusion_weights",
         f"Weights of the fusion (offset {offsets[0]})",
         Axis("weight"),
@@ -621,21 +589,19 @@ def fusion_weights(
         f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
         legend="none",
         amounts=offsets,
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)
 
 
-def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]) -> Drawn:
+def zoo(curve: ZooCurve, **look: Unpack[Look]) -> Drawn:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
 
     Parameters
     ----------
     curve
         What is drawn.
-    ax, renderer
-        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
     **look
-        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
+        Axes to draw into, renderer, title, legend, limits, names of the classes, base ten: see
+        :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -670,7 +636,7 @@ def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **
         text = f"{count} {name}{'' if count == 1 else 's'}"
         marks.append(Text(x_limits[0] + x * width, y_limits[0] + y * height, text, Ink("reference")))
     counts = ", ".join(f"{animals.count(name)} {name}s" for name in ANIMALS)
-    picture = Picture(
+    return Picture(
         "zoo",
         "The zoo",
         Axis("mean target score", x_limits),
@@ -678,5 +644,4 @@ def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **
         tuple(marks),
         f"Mean non-target against mean target score of {len(curve.speakers):,} speakers: {counts}.",
         legend="none",
-    )
-    return render(picture, ax, renderer, look)
+    ).drawn(look)

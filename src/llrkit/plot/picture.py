@@ -234,6 +234,24 @@ class Picture:
         names = [name for name in (*keep, *groups) if name]
         return self._retold(lambda text, _: words.say(text, keep=names))
 
+    def drawn(self, look: Look) -> Drawn:
+        """Matplotlib Axes, a plotly Figure, or with ``"none"`` the picture itself, looking as asked."""
+        picture = with_look(self, look)
+        ax, renderer = look.get("ax"), look.get("renderer", "matplotlib")
+        if renderer == "matplotlib":
+            from llrkit.plot.matplotlib_renderer import draw
+
+            return draw(picture, ax)
+        if ax is not None:
+            raise InputError(f"ax is for matplotlib, the renderer is {renderer!r}")
+        if renderer == "plotly":
+            from llrkit.plot.plotly_renderer import figure
+
+            return figure(picture)
+        if renderer == "none":
+            return picture
+        raise UnknownNameError(f"unknown renderer {renderer!r}; known are matplotlib, plotly and none")
+
     def _retold(self, say: Callable[[str, str], str]) -> Picture:
         """The picture with other texts; ``say`` is given each text and the system whose label it is."""
         marks: list[Mark] = []
@@ -261,7 +279,7 @@ Systems: TypeAlias = C | Measurements | Mapping[str, C | Measurements]
 """What a plot of a kind of curve is given: such a curve, an evaluation, or several by system."""
 Bands: TypeAlias = B | CurveBands | Mapping[str, B | CurveBands] | None
 """Confidence bands of one system, or of several by system."""
-NOT_OF_EVALUATIONS = {"reliability": "lk.reliability_curve(scores, labels) gives one"}
+NOT_OF_EVALUATIONS = {"reliability": "lk.metrics.reliability_curve(scores, labels) gives one"}
 """Plots of curves that an Evaluation does not have, and what makes them."""
 
 
@@ -307,11 +325,7 @@ def systems_of(
 
 
 def bands_of(
-    bands: Bands[B],
-    systems: list[PlottedSystem[C]],
-    kind: type[B],
-    of: Callable[[CurveBands], B],
-    plot: str,
+    bands: Bands[B], systems: list[PlottedSystem[C]], kind: type[B], of: Callable[[CurveBands], B], plot: str
 ) -> dict[str, B]:
     """Confidence bands by system, whether given for one system or for several."""
     if bands is None:
@@ -373,9 +387,6 @@ def limits_around(values: FloatArray, *, margin: float = 0.06) -> tuple[float, f
     return low - beside, high + beside
 
 
-Renderer: TypeAlias = Literal["matplotlib", "plotly", "none"]
-Ax: TypeAlias = "Axes | None"
-"""Axes of matplotlib to draw into, or None for new ones."""
 Drawn: TypeAlias = Any
 """Axes of matplotlib, a Figure of plotly, which has no types, or a Picture: which one, the renderer says."""
 Limits = tuple[float | None, float | None]
@@ -396,6 +407,11 @@ class Look(TypedDict, total=False):
         Names of the two classes, as ``("same speaker", "different speakers")``.
     base
         10 for logarithms to base ten, where something shown is a natural logarithm.
+    ax
+        Axes of matplotlib to draw into; by default new ones.
+    renderer
+        ``"matplotlib"``, or ``"plotly"`` for an interactive figure; ``"none"`` gives the
+        :class:`Picture` itself.
 
     Examples
     --------
@@ -415,24 +431,8 @@ class Look(TypedDict, total=False):
     ylim: Limits | None
     labels: Sequence[str] | None
     base: float | None
-
-
-def render(picture: Picture, ax: Ax, renderer: Renderer, look: Look) -> Drawn:
-    """Matplotlib Axes, a plotly Figure, or with ``"none"`` the picture itself, looking as asked."""
-    picture = with_look(picture, look)
-    if renderer == "matplotlib":
-        from llrkit.plot.matplotlib_renderer import draw
-
-        return draw(picture, ax)
-    if ax is not None:
-        raise InputError(f"ax is for matplotlib, the renderer is {renderer!r}")
-    if renderer == "plotly":
-        from llrkit.plot.plotly_renderer import figure
-
-        return figure(picture)
-    if renderer == "none":
-        return picture
-    raise UnknownNameError(f"unknown renderer {renderer!r}; known are matplotlib, plotly and none")
+    ax: Axes | None
+    renderer: Literal["matplotlib", "plotly", "none"]
 
 
 # Whole words only: "targeted" is something else.
@@ -448,8 +448,14 @@ def with_look(picture: Picture, look: Look) -> Picture:
     title, legend = look.get("title"), look.get("legend")
     base, labels = look.get("base"), look.get("labels")
     # The unit first, then words, then the user's own title, in which nothing is to be replaced.
-    if base is not None:
-        picture = _to_base(picture, base)
+    if base not in (None, 10, float(np.e)):
+        raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")
+    if base == 10:
+        converted = to_base_10(picture)
+        # an option without any effect is a mistake, unless the axes are to base ten anyway
+        if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
+            raise InputError(f"{picture.kind} shows no natural logarithm: base has no effect on it")
+        picture = converted
     if labels is not None:
         picture = _with_class_names(picture, labels)
     if title is not None:
@@ -506,18 +512,6 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
         )
 
     return picture._retold(named)
-
-
-def _to_base(picture: Picture, base: float) -> Picture:
-    if base not in (10, float(np.e)):
-        raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")
-    if base != 10:
-        return picture
-    converted = to_base_10(picture)
-    # an option without any effect is a mistake, unless the axes are to base ten anyway
-    if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
-        raise InputError(f"{picture.kind} shows no natural logarithm: base has no effect on it")
-    return converted
 
 
 AXES = {

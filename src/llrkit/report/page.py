@@ -42,7 +42,7 @@ from llrkit.report.tables import TextTable, format_table, summary_table, text_ta
 from llrkit.trust.bands import CurveBands
 from llrkit.trust.calibration_check import CalibrationCheck
 from llrkit.verbs.compare import Comparison
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.verbs.evaluate import Evaluation
 
 Indices = npt.NDArray[np.int64]
 
@@ -291,7 +291,7 @@ def write_report(
     comparison
         Calibrators compared, as a section beside the systems.
     bands, checks
-        By system: confidence bands (:func:`llrkit.curve_bands`) and tests of calibration
+        By system: confidence bands (:func:`llrkit.trust.curve_bands`) and tests of calibration
         (:func:`llrkit.check_calibration`).
     ties
         By system: which scores are clipped, saturated or tied, for the advice
@@ -435,7 +435,7 @@ def write_class_report(
     >>> import tempfile
     >>> import llrkit as lk
     >>> from llrkit.report.page import write_class_report
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> file = Path(tempfile.mkdtemp()) / "report.html"
     >>> write_class_report(lk.multiclass.evaluate(scores), file, pairs=lk.multiclass.pair_histograms(scores))
     >>> file.stat().st_size < 8_000_000

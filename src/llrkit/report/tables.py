@@ -18,7 +18,7 @@ from llrkit.scores.source import require_column
 from llrkit.trust.differences import RATES, PairwiseComparison, SystemComparison
 from llrkit.verbs.compare import Comparison
 from llrkit.verbs.conditions import ConditionTable
-from llrkit.verbs.evaluation_result import Evaluation, group_name, number_row
+from llrkit.verbs.evaluate import Evaluation, group_name, number_row
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -163,6 +163,8 @@ def without_ends(table: Table) -> Table:
 
 def _shown_number(key: str, value: float) -> str:
     # Rates are in percent, everything else has the digits of its own column.
+    if key.startswith("n_"):
+        return whole_number(value)
     return rate_in_percent(value) if key.startswith("eer") else number(value, _DIGITS.get(key, 4))
 
 
@@ -194,19 +196,12 @@ def comparison_table(compared: SystemComparison | PairwiseComparison, caption: s
     return Table("number", tuple(names), tuple(columns), caption)
 
 
-COLUMNS: tuple[Number[Evaluation], ...] = (
-    ("n_target", "targets", lambda e: e.n_target, whole_number),
-    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
-    ("eer", "EER (%)", lambda e: e.eer, rate_in_percent),
-    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate_in_percent),
-    ("auc", "AUC", lambda e: e.auc, lambda value: number(value, 5)),
-    ("cllr", "Cllr", lambda e: e.cllr, number),
-    ("min_cllr", "min Cllr", lambda e: e.min_cllr, number),
-    ("cllr_cal", "Cllr − min", lambda e: e.cllr_cal, number),
-    ("det_slope", "DET slope", lambda e: e.det_slope.slope, lambda value: number(value, 2)),
-)
-
-
+TITLES = {
+    "n_target": "targets", "n_nontarget": "non-targets", "eer": "EER (%)", "eer_roc": "EER on the ROC (%)",
+    "auc": "AUC", "cllr": "Cllr", "min_cllr": "min Cllr", "cllr_cal": "Cllr − min", "det_slope": "DET slope",
+}  # fmt: skip
+"""The numbers that need no operating point, by their keys."""
+_NOT_SHOWN = ("prbep", "hter")
 WIDEST = 14
 """Columns that fit on paper; wider tables are cut, each part with the names of the rows."""
 
@@ -219,7 +214,7 @@ def text_tables(table: Table) -> list[TextTable]:
     n = len(table.columns) + 1
     # The numbers that need no operating point first, then costs in pieces; one column of each piece has
     # the names.
-    starts = [0] if n <= WIDEST else [0, *range(len(COLUMNS), n - 1, WIDEST - 2)]
+    starts = [0] if n <= WIDEST else [0, *range(len(TITLES), n - 1, WIDEST - 2)]
     pieces = [
         replace(table, columns=table.columns[start:stop])
         for start, stop in zip(starts, [*starts[1:], n - 1], strict=True)
@@ -268,12 +263,7 @@ def has_classes(results: object) -> TypeGuard[ClassResults]:
     return isinstance(results, ClassEvaluation | ClassComparison)
 
 
-def class_table(
-    results: ClassResults,
-    *,
-    row_title: str = "system",
-    caption: str = "",
-) -> Table:
+def class_table(results: ClassResults, *, row_title: str = "system", caption: str = "") -> Table:
     """The numbers of evaluations of several classes, or of a comparison, as a table.
 
     A single evaluation gives a row for all trials and one for each class; several have costs as well.
@@ -281,7 +271,7 @@ def class_table(
     Examples
     --------
     >>> import llrkit as lk
-    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> scores = lk.scores.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> class_table(lk.multiclass.evaluate(scores)).names
     ('all', '0', '1', '2')
     """
@@ -359,18 +349,15 @@ def summary_table(
         results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)
-    columns: list[Number[Evaluation]] = [*COLUMNS]
-    first = next(iter(named.values()))
-    for of, cost, names in (
-        ("points", "dcf", [one.point.name for one in first.points]),
-        ("primaries", "c_primary", [one.name for one in first.primaries]),
-    ):
-        for i, name in enumerate(names):
-            for kind in ("min", "act"):
-                field = f"{kind}_dcf" if of == "points" else kind
-                title = f"{kind} {'DCF' if of == 'points' else 'C_primary'} {name}"
-                columns.append((f"{kind}_{cost} {name}", title, _nth_cost(of, i, field), number))
-    table = table_of(named, columns, row_title=row_title, caption=caption)
+    rows = [number_row(replace(result, uncertainty=None)) for result in named.values()]
+    columns = []
+    for key in (key for key in rows[0] if key not in _NOT_SHOWN):
+        cost, _, point = key.partition(" ")  # min_dcf sre08, act_c_primary sre12
+        title = f"{cost.replace('_dcf', ' DCF').replace('_c_primary', ' C_primary')} {point}"
+        values = tuple(float(as_number(row.get(key, float("nan")))) for row in rows)
+        texts = tuple(_shown_number(key, value) for value in values)
+        columns.append(Column(key, TITLES.get(key, title), values, texts))
+    table = Table(row_title, tuple(map(str, named)), tuple(columns), caption)
     return with_intervals(table, list(named.values())) if intervals else table
 
 

@@ -173,8 +173,8 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Se
     return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as aligned text: names to the left, numbers to the right.
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """The same as aligned text: the columns of names to the left, numbers to the right.
 
     Examples
     --------
@@ -182,12 +182,10 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     method  Cllr
     raw      0.7
     """
-    lines = [header, *rows]
+    lines = [header, *rows] if any(header) else rows
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-    aligned = (
-        [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))]
-        for line in lines
-    )
+    signs = ["<" if i in left else ">" for i in range(len(header))]
+    aligned = (map("{:{}{}}".format, line, signs, widths) for line in lines)
     return "\n".join("  ".join(cells).rstrip() for cells in aligned)
 
 

@@ -17,35 +17,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from llrkit.base.process import cached_property
+from llrkit.base.text import table_beside
 
 _COLUMNS = ("nist", "forensic", "biometrics")
-_WORDS = (
-    ("target trial", "same-source comparison", "mated comparison"),
-    ("target trials", "same-source comparisons", "mated comparisons"),
-    ("non-target trial", "different-source comparison", "non-mated comparison"),
-    ("non-target trials", "different-source comparisons", "non-mated comparisons"),
-    ("target", "same-source", "mated"),
-    ("targets", "same-source comparisons", "mated comparisons"),
-    ("non-target", "different-source", "non-mated"),
-    ("nontarget", "different-source", "non-mated"),
-    ("non-targets", "different-source comparisons", "non-mated comparisons"),
-    ("trial", "comparison", "comparison"),
-    ("trials", "comparisons", "comparisons"),
-    ("miss", "false exclusion", "false non-match"),
-    ("misses", "false exclusions", "false non-matches"),
-    ("false alarm", "false inclusion", "false match"),
-    ("false alarms", "false inclusions", "false matches"),
-    ("miss rate", "false-exclusion rate", "FNMR"),
-    ("false-alarm rate", "false-inclusion rate", "FMR"),
-    ("share of targets accepted", "share of same-source comparisons accepted", "TMR"),
-    ("targets accepted", "same-source comparisons accepted", "TMR"),
-    ("Pmiss", "false-exclusion rate", "FNMR"),
-    ("Pfa", "false-inclusion rate", "FMR"),
-    ("same-source", "same-source", "mated"),
-    ("different-source", "different-source", "non-mated"),
-    ("speaker", "speaker", "subject"),
-    ("speakers", "speakers", "subjects"),
-)
+_WORDS = table_beside(__file__, "words.txt")
 
 
 _OF_SOURCES = {"same-source": "target", "different-source": "non-target"}
@@ -65,36 +40,6 @@ class Vocabulary:
     """
 
     name: str
-
-    @property
-    def target(self) -> str:
-        """A trial of the class that should be accepted, as an adjective."""
-        return self._of("target")
-
-    @property
-    def nontarget(self) -> str:
-        """A trial of the other class, as an adjective."""
-        return self._of("non-target")
-
-    @property
-    def misses(self) -> str:
-        """Errors among targets."""
-        return self._of("misses")
-
-    @property
-    def false_alarms(self) -> str:
-        """Errors among non-targets."""
-        return self._of("false alarms")
-
-    @property
-    def p_miss(self) -> str:
-        """The rate of misses."""
-        return self._of("Pmiss")
-
-    @property
-    def p_fa(self) -> str:
-        """The rate of false alarms."""
-        return self._of("Pfa")
 
     def say(self, text: str, *, keep: Iterable[str] = ()) -> str:
         """A text in NIST's words in those of this community; names to ``keep`` stay as they are.
@@ -127,9 +72,6 @@ class Vocabulary:
         said = self._table[word[0].lower() + word[1:]]
         return said[0].upper() + said[1:]
 
-    def _of(self, word: str) -> str:
-        return self._table.get(word, word)
-
     @cached_property
     def _table(self) -> dict[str, str]:
         place = _COLUMNS.index(self.name)
@@ -157,20 +99,16 @@ def _whole_word(name: str) -> str:
 
 
 VOCABULARIES = {name: Vocabulary(name) for name in _COLUMNS}
-NIST = VOCABULARIES["nist"]
 
 
 def vocabulary(name: object) -> Vocabulary:
-    """A vocabulary by its name, or as it is.
+    """A vocabulary by its name.
 
     Examples
     --------
-    >>> words = vocabulary("biometrics")
-    >>> words.p_miss, words.p_fa, words.misses, words.target
-    ('FNMR', 'FMR', 'false non-matches', 'mated')
+    >>> vocabulary("biometrics").say("Pmiss and Pfa")
+    'FNMR and FMR'
     """
-    if isinstance(name, Vocabulary):
-        return name
     from llrkit.base.arguments import one_of  # needs NumPy, which the help of a command does not
 
     one_of(name, VOCABULARIES, "vocabulary")

@@ -1,4 +1,13 @@
 from .arrays import Scores as Scores
+from .classes import ClassScores as ClassScores
+from .classes import ClassSource as ClassSource
+from .classes import ClassVectors as ClassVectors
+from .derived import AnyTrials as AnyTrials
+from .derived import DerivedSource as DerivedSource
+from .derived import Labels as Labels
+from .derived import as_source as as_source
+from .derived import weigh as weigh
+from .source import POSITION as POSITION
 from .source import ScoreSource as ScoreSource
 from .source import Summary as Summary
 from .trials import Trials as Trials

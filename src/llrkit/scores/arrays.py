@@ -7,21 +7,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, Rows
-from llrkit.base.process import cached_property, stage
+from llrkit.base.arguments import Array, ArrayLike, FloatArray, Rows
+from llrkit.base.process import cached_property, each_in_threads, reduce_chunks, stage, thread_count
 from llrkit.base.text import counted
-from llrkit.base.threads import each_in_threads, reduce_chunks, thread_count
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError
-from llrkit.scores.labels import (
-    as_numpy,
-    expecting_scores_first,
-    holds_words,
-    looks_like_labels,
-    named_systems,
-    target_mask,
-)
+from llrkit.scores import labels
 from llrkit.scores.source import (
     POSITION,
     Roles,
@@ -118,10 +109,10 @@ class Scores(ScoreSource):
             others = score_array(nontarget, "nontarget scores")
             self.nontarget, n_low = unchanging_and_smallest(others, nontarget)
         except InputError:
-            if labeled or not holds_words(nontarget):  # the error that is there says more
+            if labeled or not labels.holds_words(nontarget):  # the error that is there says more
                 raise
             raise InputError(f"{_LABELS_GIVEN}: use lk.Scores.from_labels(scores, labels)") from None
-        if not labeled and looks_like_labels(nontarget, self.nontarget, self.target):
+        if not labeled and labels.looks_like_labels(nontarget, self.nontarget, self.target):
             raise InputError(
                 f"{_LABELS_GIVEN}: "
                 "use lk.Scores.from_labels(scores, labels); if it does hold scores, lk.Scores.from_classes"
@@ -132,7 +123,7 @@ class Scores(ScoreSource):
                 "both must hold the same number of systems"
             )
         if self.n_systems > 1:
-            self._systems, others_named = named_systems(target), named_systems(nontarget)
+            self._systems, others_named = labels.named_systems(target), labels.named_systems(nontarget)
             if self._systems and others_named and self._systems != others_named:
                 raise InputError(
                     f"target scores are of the systems {', '.join(self._systems)}, nontarget scores of "
@@ -159,8 +150,8 @@ class Scores(ScoreSource):
     @classmethod
     def from_classes(
         cls,
-        target: npt.ArrayLike,
-        nontarget: npt.ArrayLike,
+        target: ArrayLike,
+        nontarget: ArrayLike,
         columns: Mapping[str, tuple[object, object]] | None = None,
         *,
         categories: Mapping[str, Sequence[Hashable]] | None = None,
@@ -221,9 +212,9 @@ class Scores(ScoreSource):
         >>> Scores.from_labels([0.1, 2.0, 1.5], ["other", "me", "me"], positive="me")
         Scores(2 target, 1 nontarget trials)
         """
-        with expecting_scores_first(scores, is_target):
+        with labels.expecting_scores_first(scores, is_target):
             values = score_array(scores, "scores")
-            mask = target_mask(is_target, positive)
+            mask = labels.target_mask(is_target, positive)
         if len(mask) != len(values):
             raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
         refuse_nan(values, "scores")
@@ -233,7 +224,7 @@ class Scores(ScoreSource):
         words = {name: tuple(names) for name, names in (categories or {}).items()}
         trials = cls.part(frozen(values[mask]), frozen(values[~mask]), split, words)
         trials._require_both_classes()
-        return trials.read_with(systems=named_systems(scores))
+        return trials.read_with(systems=labels.named_systems(scores))
 
     @classmethod
     def part(
@@ -482,7 +473,7 @@ def sorted_scores(scores: Scores) -> Scores:
 
 def score_array(values: object, what: str) -> Array:
     """Scores of one system or of several, read-only."""
-    given = as_numpy(values, what)
+    given = labels.as_numpy(values, what)
     array = _as_floats(given, what)
     refuse_inexact(given, what)  # of what was given: after conversion the digits are gone
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
@@ -494,7 +485,7 @@ def score_array(values: object, what: str) -> Array:
 
 def number_array(values: object, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
-    return _as_floats(as_numpy(values, what), what)
+    return _as_floats(labels.as_numpy(values, what), what)
 
 
 def _as_floats(array: Array, what: str) -> Array:
@@ -504,7 +495,7 @@ def _as_floats(array: Array, what: str) -> Array:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def _floats_from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
+def _floats_from_objects(array: Array, what: str) -> FloatArray:
     converted = np.empty(array.shape, dtype=np.float64)
     for index, value in np.ndenumerate(array):  # one by one, so that the message can name the place
         try:

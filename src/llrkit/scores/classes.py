@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, IntArray, Rows
+from llrkit.base.arguments import Array, ArrayLike, IntArray, Rows
+from llrkit.base.process import reduce_chunks
 from llrkit.base.text import counted
-from llrkit.base.threads import reduce_chunks
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
 from llrkit.scores.arrays import first_nan, number_array, per_trial, read_only
 from llrkit.scores.labels import class_codes, class_names
@@ -133,6 +132,7 @@ class ClassVectors:
         codes: IntArray,
         classes: tuple[str, ...],
         columns: Mapping[str, Array] | None = None,
+        ids: Array | None = None,
     ) -> Self:
         """A chunk made by a source: arrays already checked, classes may be missing.
 
@@ -146,10 +146,12 @@ class ClassVectors:
             Names of the classes.
         columns
             Columns that go with the scores, by name.
+        ids
+            What the trials are called.
         """
         trials = cls.__new__(cls)  # without the checks, which the whole has passed
         trials.values, trials.codes, trials.classes = values, codes, classes
-        trials.ids, trials.columns = None, columns or {}
+        trials.ids, trials.columns = ids, columns or {}
         return trials
 
     @property
@@ -172,7 +174,7 @@ class ClassVectors:
         return len(self.classes)
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """Number of trials of each class."""
         return np.bincount(self.codes, minlength=len(self.classes)).astype(np.int64)
 
@@ -188,9 +190,8 @@ class ClassVectors:
             A boolean mask, a slice or row numbers.
         """
         columns = {name: column[rows] for name, column in self.columns.items()}
-        trials = self.part(self.values[rows], self.codes[rows], self.classes, columns)
-        trials.ids = None if self.ids is None else self.ids[rows]
-        return trials
+        ids = None if self.ids is None else self.ids[rows]
+        return self.part(self.values[rows], self.codes[rows], self.classes, columns, ids)
 
     def reduce(self, summarize: Callable[[ClassVectors], S], *, threads: int | None = None) -> S:
         """Summarize every chunk in a pool of threads and merge the summaries.
@@ -218,9 +219,8 @@ class ClassVectors:
         for name in names:
             if name not in own:
                 require_column(name, self.columns)
-        trials = self.part(self.values, self.codes, self.classes, {name: own[name] for name in names})
-        trials.ids = self.ids
-        return trials
+        columns = {name: own[name] for name in names}
+        return self.part(self.values, self.codes, self.classes, columns, self.ids)
 
     def chunks(self) -> Iterator[Self]:
         """Consecutive pieces; how they are cut depends on the data alone."""
@@ -326,8 +326,8 @@ class ClassScores(ClassVectors):
     @classmethod
     def from_posteriors(
         cls,
-        log_posteriors: npt.ArrayLike,
-        labels: npt.ArrayLike,
+        log_posteriors: ArrayLike,
+        labels: ArrayLike,
         classes: Sequence[object] | None = None,
         ids: object = None,
         *,
@@ -379,9 +379,7 @@ class ClassScores(ClassVectors):
             raise InputError(f"the prior must hold a positive number for each of the classes, got {prior!r}")
         shift = np.log(share / share.sum())  # priors may be given as counts
         values = self.values - (shift if self.values.ndim == 2 else shift[:, None])
-        trials = self.part(read_only(values), self.codes, self.classes, self.columns)
-        trials.ids = self.ids
-        return trials
+        return self.part(read_only(values), self.codes, self.classes, self.columns, self.ids)
 
     @classmethod
     def stack(cls, systems: Sequence[ClassScores]) -> ClassScores:
@@ -410,9 +408,8 @@ class ClassScores(ClassVectors):
             if first.ids is not None and other.ids is not None and not np.array_equal(other.ids, first.ids):
                 raise LabelError(f"system {i} has other trials, or in another order, than system 1")
         parts = [one.values if one.values.ndim == 3 else one.values[:, :, None] for one in systems]
-        trials = cls.part(read_only(np.concatenate(parts, axis=2)), first.codes, first.classes, first.columns)
-        trials.ids = first.ids
-        return trials
+        values = read_only(np.concatenate(parts, axis=2))
+        return cls.part(values, first.codes, first.classes, first.columns, first.ids)
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""

@@ -9,9 +9,8 @@ from operator import add
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, Numbers, SupportsArray
+from llrkit.base.arguments import Array, BoolArray, FloatArray, Numbers, SupportsArray
 from llrkit.base.process import cached_property
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores, frozen
@@ -87,9 +86,6 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
     """
 
     source: ScoreSource
-    change: Callable[[Scores], Scores]
-    needs: tuple[str, ...] = ()
-    carried: tuple[str, ...] = ()
     score: tuple[str, ...] | None = None
     """Names of the systems after the change, where it does not leave them as they are."""
     factor: float | None = None
@@ -120,7 +116,7 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
 
     @cached_property
     def _in_memory(self) -> Scores:
-        parts = self.reduce(_GatheredChunks.of).parts
+        parts = self.reduce(GatheredChunks.of).parts
         # chunks come in their order, so trials keep theirs
         target, nontarget = (
             frozen(np.concatenate([getattr(part, name) for part in parts]))
@@ -153,25 +149,28 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
 
 
 def chosen_systems(chunk: Scores, places: Sequence[int]) -> Scores:
-    """The scores of some systems, in this order."""
-    order = list(places)
-    return Scores.part(chunk.target[:, order], chunk.nontarget[:, order], chunk.columns, chunk.categories)
+    """The scores of some systems, in this order; those of one system have one shape everywhere."""
+    if chunk.n_systems == 1:
+        return chunk
+    which = list(places) if len(places) > 1 else places[0]
+    return Scores.part(chunk.target[:, which], chunk.nontarget[:, which], chunk.columns, chunk.categories)
 
 
 @dataclass(frozen=True)
-class _GatheredChunks:
-    """Chunks in their order."""
+class GatheredChunks:
+    """Chunks in their order; merging copies nothing."""
 
     parts: tuple[Scores, ...]
 
     @classmethod
-    def of(cls, chunk: Scores) -> _GatheredChunks:
+    def of(cls, chunk: Scores) -> GatheredChunks:
+        """A chunk by itself."""
         return cls((chunk,))
 
-    def __add__(self, other: _GatheredChunks) -> _GatheredChunks:
-        return _GatheredChunks(self.parts + other.parts)
+    def __add__(self, other: GatheredChunks) -> GatheredChunks:
+        return GatheredChunks(self.parts + other.parts)
 
-    def __mul__(self, weight: float) -> _GatheredChunks:
+    def __mul__(self, weight: float) -> GatheredChunks:
         raise InputError("weighted trials are counted, not held: their scores cannot be brought into memory")
 
 
@@ -199,7 +198,7 @@ def weigh(source: ScoreSource, column: str) -> WeightedSource:
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([1.0, 2.0, -1.0], [0.0, -2.0], {"times": ([1, 1, 2], [1, 1])})
-    >>> lk.auc(scores), lk.auc(lk.weigh(scores, "times"))
+    >>> lk.auc(scores), lk.auc(lk.scores.weigh(scores, "times"))
     (0.8333333333333334, 0.75)
     """
     as_source(source).with_columns(column)  # a name that does not exist is refused here already
@@ -278,7 +277,7 @@ def _weight_numbers(chunk: Scores, column: str, side: int) -> Array:
     return numbers
 
 
-def acceptable_weights(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def acceptable_weights(weights: FloatArray) -> BoolArray:
     """Which weights can be used: 0, and those whose sums and products are still numbers.
 
     Examples
@@ -294,8 +293,8 @@ def acceptable_weights(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_
 class WeightedClasses:
     """The trials of several classes, each counted as often as a column of positive numbers says.
 
-    As :func:`llrkit.weigh` does for two classes: trials of the same weight are summarized together, and the
-    summary is multiplied.
+    As :func:`llrkit.scores.weigh` does for two classes: trials of the same weight are summarized
+    together, and the summary is multiplied.
 
     Examples
     --------

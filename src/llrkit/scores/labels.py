@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array
+from llrkit.base.arguments import Array, BoolArray, IntArray
 from llrkit.base.process import warn_caller
 from llrkit.errors import InputError, LabelError, PooledClassesWarning
 from llrkit.scores.source import unnamed_systems
@@ -186,7 +185,7 @@ def _not_two_classes(seen: Sequence[object], where: str) -> LabelError:
     )
 
 
-def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_]:
+def target_mask(labels: object, positive: object = None) -> BoolArray:
     """A boolean array that says which trials are targets: by the usual labels, or by that of the targets.
 
     Examples
@@ -337,7 +336,7 @@ def class_names(classes: Iterable[object]) -> tuple[str, ...]:
     return names
 
 
-def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
+def class_codes(labels: object, classes: tuple[str, ...]) -> IntArray:
     """The place of each label among the classes.
 
     A label is the name of a class. Whole numbers are places, counted from 0, where no class has a number
@@ -363,17 +362,13 @@ def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp
                 f"label {array[at]} at index {at}: there are {len(classes)} classes, numbered from 0"
             )
         return codes
-    if array.dtype.kind == "O":
-        # NaN is not equal to itself
-        missing = [i for i, label in enumerate(array) if label is None or label != label]
-        if missing:
-            raise LabelError(f"there is no label at index {missing[0]}")
-        array = np.array([_label_as_text(label) for label in array], dtype=object)
-        distinct, inverse = np.unique(array.astype(str), return_inverse=True)
-    else:
-        distinct, inverse = np.unique(array, return_inverse=True)
-        if array.dtype.kind == "f" and np.isnan(distinct).any():
-            raise LabelError(f"there is no label at index {int(np.argmax(np.isnan(array)))}")
+    if array.dtype.kind in "Of":
+        missing = [label is None or label != label for label in array.tolist()]  # NaN is not equal to itself
+        if any(missing):
+            raise LabelError(f"there is no label at index {missing.index(True)}")
+    if array.dtype.kind == "O":  # values of several types cannot be sorted
+        array = np.array([_label_as_text(label) for label in array], dtype=str)
+    distinct, inverse = np.unique(array, return_inverse=True)
     known = {name: i for i, name in enumerate(classes)}
     places = [known.get(_label_as_text(label), -1) for label in distinct]
     codes = np.array(places, dtype=np.intp)[inverse.ravel()]

@@ -9,10 +9,9 @@ from operator import or_
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, BoolArray, FloatArray
 from llrkit.base.process import cached_property, refuse_after_fork, warn_caller
 from llrkit.base.text import counted, left_out
 from llrkit.errors import EmptyClassError, InputError, LabelError, LeftOutWarning, NaNScoreError
@@ -183,7 +182,7 @@ class Trials(ScoreSource):
         return self.table.height - self.table.select(ids).n_unique() if ids else None
 
     @cached_property
-    def is_target(self) -> npt.NDArray[np.bool_]:
+    def is_target(self) -> BoolArray:
         """Which rows are targets."""
         mask, words = target_rows(self.table[self.label], self.place)
         warn_of_pooled(words, f"{self.origin}, column {self.label!r}" if self.origin else self.label)
@@ -529,9 +528,9 @@ class KindTable:
         self.frame = frame.with_columns(kind.alias(KIND), (kind == KINDS.index("target")).alias(TARGET))
         self.label = label
 
-    def trials_of(self, score: str) -> Trials:
-        """The trials that have a score in a column, targets against all others."""
-        return Trials(self._where_scored(score), score=score, label=TARGET)
+    def trials_of(self, *scores: str) -> Trials:
+        """The trials that have a score in each of these columns, targets against all others."""
+        return Trials(self._where_scored(*scores), score=scores, label=TARGET)
 
     def ascending_kinds(self, score: str) -> tuple[Array, Array, Array]:
         """The scores of targets, of non-targets and of spoofs, each in ascending order."""
@@ -554,11 +553,6 @@ class KindTable:
             return self.frame
         values = (pl.col(name).cast(pl.Float64) for name in names)
         return self.frame.filter(*(value.is_not_null() & value.is_not_nan() for value in values))
-
-    def trials_of_both(self, first: str, second: str) -> Trials:
-        """The trials that have both scores, targets against all others."""
-        kept = self._where_scored(first, second)
-        return Trials(kept, score=[first, second], label=TARGET)
 
     def with_scores(
         self, first: str, second: str, name: str, fuse: Callable[[FloatArray], FloatArray]
@@ -649,7 +643,7 @@ def as_table(table: object) -> pl.DataFrame:
 
 def target_rows(
     column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
-) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+) -> tuple[BoolArray, frozenset[str]]:
     """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
 
     ``expected`` are words that are likely to occur, for speed.
@@ -748,7 +742,7 @@ def groupable(column: pl.Series, origin: str) -> pl.Series:
     return column
 
 
-def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> FloatArray:
     """The weights of trials; what is none is named by its row."""
     if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
         where = f"{origin}, " if origin else ""

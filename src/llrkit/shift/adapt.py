@@ -36,19 +36,9 @@ from llrkit.maps.bounds import bound_sources
 from llrkit.maps.knots import KnotMap, thin_knots
 from llrkit.maps.map import AffineMap, ComposedMap, Map
 from llrkit.maps.training_range import TrainingDensities
-from llrkit.scores import ScoreSource
-from llrkit.scores.derived import AnyTrials, as_source
+from llrkit.scores import AnyTrials, ScoreSource, as_source
+from llrkit.shift import shift_check
 from llrkit.shift.ladder import RUNGS, Climb
-from llrkit.shift.shift_check import (
-    FewLabels,
-    NewScores,
-    ShiftCheck,
-    ShiftSetting,
-    check_from,
-    counted_map,
-    densities_of,
-    shares_of,
-)
 
 SLOPES = (0.03, 0.1, 0.3, 0.8)
 """Standard deviations of the prior of the slope that are tried."""
@@ -89,9 +79,9 @@ def fit_adapted(
     If there is no shift beyond chance, or none that matters, the map is returned as it is; its ``details``
     say so in ``adaptation``.
 
-    Where the scores do not tell how they moved, :class:`AdaptationError` says why: the share of targets at
-    the end of what is possible, one mode, a hard edge, a mixture that does not fit (new attacks, say), too
-    few scores.
+    Where the scores do not tell how they moved, :class:`llrkit.errors.AdaptationError` says why: the share of
+    targets at the end of what is possible, one mode, a hard edge, a mixture that does not fit (new attacks,
+    say), too few scores.
 
     Parameters
     ----------
@@ -128,7 +118,7 @@ def fit_adapted(
     >>> round(lk.cllr(trained.on(test)), 2), round(lk.cllr(adapted.on(test)), 2)
     (1.73, 0.08)
     """
-    shares, setting = shares_of(share), ShiftSetting.of(train, speakers)
+    shares, setting = shift_check.shares_of(share), shift_check.ShiftSetting.of(train, speakers)
     adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
     # too few scores to look at are no refusal where labels are given: labels then decide by themselves
     try:
@@ -137,7 +127,7 @@ def fit_adapted(
         refusal, standing = str(error), Standing.NOT_LOOKED_AT
         said = f"{error}."
     else:
-        check = check_from(setting, new, test, reached)
+        check = shift_check.check_from(setting, new, test, reached)
         said = check.text
         if reached.refusal:
             standing = Standing.REFUSED
@@ -152,7 +142,12 @@ def fit_adapted(
     return adapted
 
 
-def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
+def _adapted_by_rung(
+    setting: shift_check.ShiftSetting,
+    new: shift_check.NewScores,
+    reached: Climb,
+    check: shift_check.ShiftCheck,
+) -> Map:
     """The map of the rung that was reached."""
     fitted = setting.fitted
     told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}
@@ -186,12 +181,12 @@ def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, chec
         if setting.densities.of != "LLRs":
             return made
         # densities of LLRs were counted after the first map, so what is fitted follows that one
-        first, second = counted_map(fitted)[0], replace(made, reading=None, densities=None)
+        first, second = shift_check.counted_map(fitted)[0], replace(made, reading=None, densities=None)
     else:
         slope, offset = reached.last.line
         line = AffineMap(a=slope, b=offset, method="move")
         if setting.densities.of == "LLRs":
-            first, then = counted_map(fitted)
+            first, then = shift_check.counted_map(fitted)
             second = ComposedMap(first=line, second=then, method="move")
         else:
             first, second = replace(line, provenance=origin, reading=fitted.reading), fitted
@@ -233,7 +228,7 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     # a map that nothing speaks for is given no margin: ten labels
     # would otherwise keep one that is off by 4 bits
     line = shrunk_line(*llrs) if is_refused else confirmed_line(llrs, standing.value)
-    told: FewLabels = {
+    told: shift_check.FewLabels = {
         "n_target": n_target,
         "n_nontarget": n_nontarget,
         "slope": line.slope,
@@ -246,11 +241,11 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     details = {key: value for key, value in start.details.items() if start is adapted or key != "adaptation"}
     after = AffineMap(a=line.slope, b=line.offset, method="few labels")
     # densities that the new scores do not have would find a shift wherever this map is used
-    known = densities_of(start) if standing is Standing.DESCRIBED and start is adapted else None
+    known = shift_check.densities_of(start) if standing is Standing.DESCRIBED and start is adapted else None
     first: Map = start
     second: Map = after
     if known is not None and known.of == "LLRs":  # which are counted after the first map
-        first, second = counted_map(start)
+        first, second = shift_check.counted_map(start)
         second = ComposedMap(first=second, second=after, method="few labels")
     followed = ComposedMap(
         first=first,

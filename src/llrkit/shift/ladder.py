@@ -609,7 +609,23 @@ def climb(
     n_sure = 1.0 / (1.0 / n + inflation / (trained.target.total + trained.nontarget.total))
 
     def step(mixture: MovedMixture) -> LadderStep:
-        return _step_of_ladder(llrs, movable, mixture, n_sure)
+        line = best_line_before(llrs, mixture, movable.scale)
+        unmoved, moved = losses_with_line(llrs, line, mixture.at, mixture.masses)
+        gains, drawn_shares = [], []
+        # the gain of this very move, were the truth a neighbor of what was estimated
+        for x in _neighbor_parameters(movable, mixture, n_sure):
+            drawn = movable.mixture(mixture.rung, x, normal=mixture.normal)
+            before, after = losses_with_line(llrs, line, drawn.at, drawn.masses)
+            gains.append(before - after)
+            drawn_shares.append(drawn.share)
+        harm = unmoved - moved
+        ends = _interval_of_promise(gains, harm), _interval_of_promise(drawn_shares, mixture.share)
+        return LadderStep(mixture, line, harm, *ends)
+
+    def loses(made: LadderStep, rival: MovedMixture) -> bool:
+        before, after = losses_with_line(llrs, made.line, rival.at, rival.masses)
+        # a rival that does not describe the scores has no say
+        return after > before and rival.adequate
 
     steps = [step(movable.fitted(0))]
     # infinite scores are in no cell, and speak against any move
@@ -641,7 +657,7 @@ def climb(
             mixture = max(mixture, normal, key=lambda one: one.log_likelihood)
         made = step(mixture)
         steps.append(made)
-        if mixture.adequate and not _loses_by_move(llrs, made, moved[rung + 1 :]):
+        if mixture.adequate and not any(loses(made, rival) for rival in moved[rung + 1 :]):
             break
     last = steps[-1]
     adequate = last.mixture.adequate
@@ -658,32 +674,6 @@ def climb(
     harms = harm_interval(llrs, (last.mixture, last.line), last.gain, rivals, n_sure)
     free = None if adequate else _free_shape(last.mixture)
     return Climb(tuple(steps), free=free, harms=harms)
-
-
-def _loses_by_move(llrs: Llrs, step: LadderStep, above: list[MovedMixture]) -> bool:
-    """Whether a rung above that describes the scores, too, expects a move to lose more than no move."""
-    for rival in above:
-        before, after = losses_with_line(llrs, step.line, rival.at, rival.masses)
-        # a rival that does not describe the scores has no say
-        if after > before and rival.adequate:
-            return True
-    return False
-
-
-def _step_of_ladder(llrs: Llrs, movable: MovableClasses, mixture: MovedMixture, n: float) -> LadderStep:
-    """What a rung promises, with an interval from the uncertainty of its parameters."""
-    line = best_line_before(llrs, mixture, movable.scale)
-    old, new = losses_with_line(llrs, line, mixture.at, mixture.masses)
-    gains, shares = [], []
-    # the gain of this very move, were the truth a neighbor of what was estimated
-    for x in _neighbor_parameters(movable, mixture, n):
-        drawn = movable.mixture(mixture.rung, x, normal=mixture.normal)
-        before, after = losses_with_line(llrs, line, drawn.at, drawn.masses)
-        gains.append(before - after)
-        shares.append(drawn.share)
-    harm = old - new
-    intervals = _interval_of_promise(gains, harm), _interval_of_promise(shares, mixture.share)
-    return LadderStep(mixture, line, harm, *intervals)
 
 
 def _interval_of_promise(drawn: list[float], estimate: float) -> tuple[float, float]:

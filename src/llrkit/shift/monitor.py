@@ -27,8 +27,7 @@ from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError, ShiftWarning
 from llrkit.maps.map import Map
 from llrkit.maps.training_range import TrainingDensities
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials
+from llrkit.scores import AnyTrials, Scores, ScoreSource
 from llrkit.shift.ladder import all_scores
 from llrkit.shift.shift_check import FEWEST, ShiftSetting, as_new_source, share_below
 
@@ -123,7 +122,7 @@ class ShiftMonitor:
 
     The alarm may be looked at after every batch for as long as the system runs: if the scores remain mixtures
     of the training classes, the probability that it is ever given is at most ``level``. The share of targets
-    may be another one in every batch. The first alarm is a :class:`ShiftWarning`, too.
+    may be another one in every batch. The first alarm is a :class:`llrkit.errors.ShiftWarning`, too.
 
     Scores are taken to be independent given their class unless speakers are given with every batch
     (:meth:`update`): without them, a few new speakers look like a shift. Batches of fewer than 200 scores are
@@ -145,7 +144,7 @@ class ShiftMonitor:
     --------
     >>> import warnings
     >>> import llrkit as lk
-    >>> warnings.simplefilter("ignore", lk.ShiftWarning)  # the alarm is looked at below
+    >>> warnings.simplefilter("ignore", lk.errors.ShiftWarning)  # the alarm is looked at below
     >>> rng = np.random.default_rng(0)
     >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 20_000))
     >>> monitor = lk.ShiftMonitor(lk.calibrate(dev).map)

@@ -24,7 +24,7 @@ from llrkit.base.arguments import FloatArray, names_of
 from llrkit.base.text import Json, number, p_at_level
 from llrkit.core.groups import group_cells, share_covariance
 from llrkit.core.histograms import ClassDensity, ClassHistogram, ScoreHistogram
-from llrkit.errors import InputError, NaNScoreError, TooFewTrialsError
+from llrkit.errors import InputError, NaNScoreError, OptionError, TooFewTrialsError
 from llrkit.fits.judge import keeping_sample, with_densities
 from llrkit.fits.logistic import fit_logistic
 from llrkit.maps.bounds import BoundedMap
@@ -33,9 +33,8 @@ from llrkit.maps.training_range import TrainingDensities
 from llrkit.metrics.costs import cllr
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.results.result import Result
-from llrkit.scores import Scores, ScoreSource
+from llrkit.scores import AnyTrials, DerivedSource, Scores, ScoreSource, as_source
 from llrkit.scores.arrays import first_nan, number_array
-from llrkit.scores.derived import AnyTrials, DerivedSource, as_source
 from llrkit.shift.ladder import RUNGS, SHARES, Climb, Llrs, all_scores, climb
 
 FEWEST = 200
@@ -177,10 +176,6 @@ class ShiftTest:
     share_interval: tuple[float, float]
     inflation: float
     """The variance of shares as a multiple of what independent trials would have; at least 1."""
-    by_groups: bool
-    """Whether the groups (speakers) of the new scores were known."""
-    trained_by_groups: bool
-    """Whether those of the training trials were."""
 
 
 def shift_test(densities: TrainingDensities, new: NewScores, confidence: float = 0.95) -> ShiftTest:
@@ -235,7 +230,7 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
     student = float(stdtrit(min(df_error, 1e9), 0.5 + 0.5 * confidence))
     reach = math.sqrt(max(float(gain @ covariance @ gain), 0.0)) * student
     interval = max(share - reach, 0.0), min(share + reach, 1.0)
-    return ShiftTest(p_value, share, interval, inflation, new.by_groups, spread is not None)
+    return ShiftTest(p_value, share, interval, inflation)
 
 
 def _multinomial(share: FloatArray, n: float) -> FloatArray:
@@ -282,17 +277,6 @@ def is_few_labels(value: object) -> TypeGuard[FewLabels]:
     return isinstance(value, Mapping) and "slope" in value
 
 
-def labeled_text(
-    check: ShiftCheck, target: ClassMove, nontarget: ClassMove, *, cllr: float, least: float
-) -> str:
-    """A shift of labeled trials: how each class moved, and how much of ``cllr`` their LLRs lose by it."""
-    return (
-        f"{_fit_in_words(check)} By their labels, targets moved by {_move_in_words(target)}, non-targets by "
-        f"{_move_in_words(nontarget)}; of Cllr = {number(cllr)} bits, their LLRs lose {number(cllr - least)} "
-        "to calibration."
-    )
-
-
 def _fit_in_words(check: ShiftCheck) -> str:
     """Whether the scores fit a mixture of the training classes."""
     taken = _TAKEN[check.by_groups, check.trained_by_groups]
@@ -302,37 +286,6 @@ def _fit_in_words(check: ShiftCheck) -> str:
         scores += f", {check.n_infinite:,} of them infinite,"
     head, which = ("A shift", "no") if check.is_shifted else ("No shift was found", "a")
     return f"{head}: the {scores} fit {which} mixture of the training classes ({p}, {taken})."
-
-
-def shift_text(check: ShiftCheck) -> str:
-    """What the scores tell of a shift, in a few sentences."""
-    low, high = check.share_interval
-    share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."
-    said = _fit_in_words(check)
-    if not check.is_shifted:
-        if check.refusal:
-            return (
-                f"{said} But {check.refusal}: either that is wrong, or they changed in a way that only "
-                "labels show."
-            )
-        return f"{said} {share} {_harm_in_words(check)}"
-    if check.refusal:
-        return (
-            f"{said} How they changed, and what it costs, cannot be known without labels: {check.refusal}. "
-            "Label some trials of the new domain, or bound the LLRs by groups."
-        )
-    if check.rung == "no shift":
-        whole, *classes = check.distances
-        said += (
-            f" It is small: at most {100.0 * max(whole, *classes):.1f} % of the scores of a class are out of "
-            "place."
-        )
-        return f"{said} {share} {_harm_in_words(check)}"
-    moves = (
-        f"Targets moved by {_move_in_words(check.target)}, non-targets by {_move_in_words(check.nontarget)} "
-        f"({check.rung})."
-    )
-    return f"{said} {moves} {share} {_harm_in_words(check)}"
 
 
 def _harm_in_words(check: ShiftCheck) -> str:
@@ -427,7 +380,24 @@ class ShiftCheck(Result):
     @property
     def text(self) -> str:
         """All of it in words."""
-        return shift_text(self)
+        said = _fit_in_words(self)
+        if self.refusal and not self.is_shifted:
+            only_labels = "either that is wrong, or they changed in a way that only labels show"
+            return f"{said} But {self.refusal}: {only_labels}."
+        if self.refusal:
+            return (
+                f"{said} How they changed, and what it costs, cannot be known without labels: "
+                f"{self.refusal}. Label some trials of the new domain, or bound the LLRs by groups."
+            )
+        if self.is_shifted and self.rung == "no shift":
+            out = f"{100.0 * max(self.distances):.1f} % of the scores of a class are out of place"
+            said += f" It is small: at most {out}."
+        elif self.is_shifted:
+            target, nontarget = _move_in_words(self.target), _move_in_words(self.nontarget)
+            said += f" Targets moved by {target}, non-targets by {nontarget} ({self.rung})."
+        low, high = self.share_interval
+        share = f"Estimated share of targets: {_percent(self.share)} ({_percent(low)} to {_percent(high)})."
+        return f"{said} {share} {_harm_in_words(self)}"
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values."""
@@ -585,8 +555,8 @@ def check_from(setting: ShiftSetting, new: NewScores, test: ShiftTest, reached: 
         distances=mixture.distances(),
         refusal=reached.refusal,
         no_harm=reached.too_few,
-        by_groups=test.by_groups,
-        trained_by_groups=test.trained_by_groups,
+        by_groups=new.by_groups,
+        trained_by_groups=setting.densities.spread is not None,
     )
 
 
@@ -666,8 +636,9 @@ def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
     known = densities_of(fitted)
     if known is None:
         if policy == "error":
-            raise InputError(
-                f"--shift error: the calibration does not hold {NO_DENSITIES}, or use --shift ignore"
+            text = f"the calibration does not hold {NO_DENSITIES}, or use"
+            raise OptionError(
+                f'shift="error": {text} shift="ignore"', f"--shift error: {text} --shift ignore"
             )
         return None
     return ShiftJudge(ShiftSetting(fitted, known), policy)
@@ -704,7 +675,12 @@ def text_by_labels(fitted: Map, check: ShiftCheck, scores: ScoreSource, llrs: Sc
             (ClassDensity.of(counts.nontarget), ClassDensity.of(known.histogram.nontarget)),
         )
     )
-    return labeled_text(check, target, nontarget, cllr=cllr(llrs), least=min_cllr(llrs))
+    whole = cllr(llrs)
+    return (
+        f"{_fit_in_words(check)} By their labels, targets moved by {_move_in_words(target)}, non-targets by "
+        f"{_move_in_words(nontarget)}; of Cllr = {number(whole)} bits, their LLRs lose "
+        f"{number(whole - min_cllr(llrs))} to calibration."
+    )
 
 
 def harmful_shift(new: NewScores, setting: ShiftSetting) -> ShiftCheck | None:

@@ -20,9 +20,9 @@ from llrkit.errors import InputError
 from llrkit.io.array_files import write_arrays
 from llrkit.scores import Scores
 from llrkit.scores.source import POSITION
-from llrkit.simulate.trials import BLOCK_TRIALS, DURATIONS, GENDERS, BlockSource, block_rng
-from llrkit.speech.embeddings import Embeddings
-from llrkit.speech.frames import Frames
+from llrkit.simulate.trials import BLOCK_TRIALS, DURATIONS, GENDERS, BlockSource, Names, block_rng
+from llrkit.speech.embeddings import Embeddings, ends_in_ark
+from llrkit.speech.frames import FRAMES_PER_SECOND, Frames
 from llrkit.speech.kaldi import write_kaldi
 from llrkit.speech.models.plda import PLDA
 from llrkit.theory.mixtures import PLDALLR
@@ -273,12 +273,8 @@ class Corpus:
             Number of speakers.
         """
         space = self.population
-        voices = np.concatenate(
-            [
-                np.sqrt(space.between) * rng.standard_normal((rows, space.dim))
-                for rows, rng in self._blocks(n, _SPEAKERS)
-            ]
-        )
+        blocks = (rng.standard_normal((rows, space.dim)) for rows, rng in self._blocks(n, _SPEAKERS))
+        voices = np.sqrt(space.between) * np.concatenate(list(blocks))
         # Halves, so that the genders are gender_gap apart around zero.
         sign = np.where(np.arange(n) % 2 == 0, 0.5, -0.5)[:, None]
         # Corpus 0, whichever corpus this is: genders differ in the same direction everywhere.
@@ -450,26 +446,19 @@ class CrossTrials(BlockSource):
             Number of the piece, from 0.
         """
         cells = self._cell_blocks[number]
-        scores = np.asarray(
-            self.scorer(
-                self.enroll.vectors[self.enroll_duration][cells.models],
-                self.test.vectors[self.test_duration][cells.tests],
-            )
-        )
+        models = self.enroll.vectors[self.enroll_duration][cells.models]
+        tests = self.test.vectors[self.test_duration][cells.tests]
+        scores = np.asarray(self.scorer(models, tests))
         same = same_speaker(self.enroll, self.test, cells)
         others = self._nontargets(number, same)
-        columns: dict[str, tuple[Array, Array]] = {}
-        categories: dict[str, tuple[str, ...]] = {}
-        for name in self.carried:
-            values, names = self._column(name, number, cells, same)
-            columns[name] = (values[same], values[others])
-            if names is not None:
-                categories[name] = names
-        return Scores.part(scores[same], scores[others], columns, categories)
 
-    def _column(
-        self, name: str, number: int, cells: CellBlock, same: BoolArray
-    ) -> tuple[Array, tuple[str, ...] | None]:
+        def column(name: str) -> tuple[tuple[Array, Array], Names]:
+            values, names = self._column(name, number, cells, same)
+            return (values[same], values[others]), names
+
+        return self._part(scores[same], scores[others], column)
+
+    def _column(self, name: str, number: int, cells: CellBlock, same: BoolArray) -> tuple[Array, Names]:
         """The values of a column for every cell of a block, and what codes stand for."""
         models, tests = (np.broadcast_to(a, same.shape) for a in (cells.models[:, None], cells.tests))
         if name == POSITION:
@@ -494,10 +483,9 @@ class CrossTrials(BlockSource):
             is_target = same_speaker(self.enroll, self.test, self._cell_blocks[earlier])
             target += int(is_target.sum())
             nontarget += int(self._nontargets(earlier, is_target).sum())
-        others = self._nontargets(number, same).ravel()
-        flat = same.ravel()
-        places = np.where(flat, target + np.cumsum(flat), nontarget + np.cumsum(others)) - 1
-        return places.reshape(same.shape)
+        # cumsum goes through a matrix row by row, as the masks of the classes do.
+        in_class = target + np.cumsum(same), nontarget + np.cumsum(self._nontargets(number, same))
+        return np.where(same.ravel(), *in_class).reshape(same.shape) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -611,14 +599,10 @@ class ConcatenatedTrials(BlockSource):
         if POSITION not in self.carried:
             return chunk
         # Positions count within all sources together.
-        earlier, (target, nontarget) = self.sources[:which], chunk.columns[POSITION]
-        moved = (
-            target + sum(source.n_target for source in earlier),
-            nontarget + sum(source.n_nontarget for source in earlier),
-        )
-        return Scores.part(
-            chunk.target, chunk.nontarget, {**chunk.columns, POSITION: moved}, chunk.categories
-        )
+        earlier, (target, nontarget) = replace(self, sources=self.sources[:which]), chunk.columns[POSITION]
+        moved = (target + earlier.n_target, nontarget + earlier.n_nontarget)
+        columns = {**chunk.columns, POSITION: moved}
+        return Scores.part(chunk.target, chunk.nontarget, columns, chunk.categories)
 
 
 def simulate_plda(
@@ -672,10 +656,8 @@ def simulate_plda(
     # true_plda has one mean, so a gap between genders would be a mismatch that nobody asked for.
     alike = replace(population, gender_gap=0.0)
     corpus = Corpus(alike.rougher(rougher), 1, seed, shift)
-    enroll, test = (
-        corpus.recordings(side, n_speakers=n_speakers, n=n, durations=durations)
-        for side, n in (("enroll", n_models), ("test", n_tests))
-    )
+    enroll = corpus.recordings("enroll", n_speakers=n_speakers, n=n_models, durations=durations)
+    test = corpus.recordings("test", n_speakers=n_speakers, n=n_tests, durations=durations)
     recognizer = true_plda(alike, max(enroll.vectors))
     pairs = [(i, j) for i in enroll.vectors for j in enroll.vectors]
     return ConcatenatedTrials(tuple(CrossTrials(enroll, test, *pair, recognizer.scores) for pair in pairs))
@@ -708,7 +690,7 @@ def simulate_embeddings(
 ) -> Embeddings:
     """Embeddings of three sets of speakers: 'train' for a recognizer, 'dev' to calibrate, 'eval' to evaluate.
 
-    The columns are those that ``llrkit reproduce real --embeddings`` takes: split, side (A enrolls, B tests),
+    The columns are those that ``llrkit paper real --embeddings`` takes: split, side (A enrolls, B tests),
     duration (the longest is called full), gender. The background has whole recordings only.
 
     Parameters
@@ -737,41 +719,38 @@ def simulate_embeddings(
     arguments.whole_number(n_sessions, 1, "n_sessions")
     arguments.not_negative(rougher, "rougher")
     full = max(durations, default=DURATIONS[-1])
+    known, moved = Corpus(population, 1, seed), Corpus(population.rougher(rougher), 2, seed, shift)
+    n = n_sessions * n_speakers
+    sets = [
+        (split, side, corpus.recordings(side, n_speakers=n_speakers, n=n, durations=durations))
+        for split, corpus in (("dev", known), ("eval", moved))
+        for side in ("A", "B")
+    ]
     # Both sides are background: as many recordings as the other splits have on A and B together.
-    background = Corpus(population, 0, seed).recordings(
-        "train", n_speakers=n_background, n=2 * n_sessions * n_background, durations=[full]
-    )
-    tables = [_embedding_rows(background, "train", "A", full)]
-    for split, corpus in (
-        ("dev", Corpus(population, 1, seed)),
-        ("eval", Corpus(population.rougher(rougher), 2, seed, shift)),
-    ):
-        for side in ("A", "B"):
-            recordings = corpus.recordings(
-                side, n_speakers=n_speakers, n=n_sessions * n_speakers, durations=durations
-            )
-            tables.append(_embedding_rows(recordings, split, side, full))
+    corpus, n = Corpus(population, 0, seed), 2 * n_sessions * n_background
+    background = corpus.recordings("train", n_speakers=n_background, n=n, durations=[full])
+    tables = []
+    for split, side, recordings in [("train", "A", background), *sets]:
+        names = {d: "full" if d == full else f"{d:g}" for d in recordings.vectors}
+        n = len(recordings) * len(names)
+        cut_ids = [f"{recording}-{name}" for name in names.values() for recording in recordings.names]
+        genders = np.array(GENDERS)[recordings.speaker % 2]
+        tables.append(
+            {
+                "vectors": np.concatenate(list(recordings.vectors.values())),
+                "ids": np.array(cut_ids),
+                "speakers": np.array(recordings.speaker_names * len(names)),
+                "split": np.full(n, split),
+                "side": np.full(n, side),
+                "gender": np.tile(genders, len(names)),
+                "duration": np.repeat(list(names.values()), len(recordings)),
+            }
+        )
     columns = {key: np.concatenate([rows[key] for rows in tables]) for key in tables[0]}
     vectors, ids, speakers = (columns.pop(key) for key in ("vectors", "ids", "speakers"))
     return Embeddings(vectors, ids, speakers, columns)
 
 
-def _embedding_rows(recordings: Recordings, split: str, side: str, full: float) -> dict[str, Array]:
-    names = {d: "full" if d == full else f"{d:g}" for d in recordings.vectors}
-    genders = np.array(GENDERS)[recordings.speaker % 2]
-    n = len(recordings) * len(names)
-    return {
-        "vectors": np.concatenate(list(recordings.vectors.values())),
-        "ids": np.array([f"{recording}-{name}" for name in names.values() for recording in recordings.names]),
-        "speakers": np.array(recordings.speaker_names * len(names)),
-        "split": np.full(n, split),
-        "side": np.full(n, side),
-        "gender": np.tile(genders, len(names)),
-        "duration": np.repeat(list(names.values()), len(recordings)),
-    }
-
-
-FRAMES_PER_SECOND = 100
 _MODEL, _SPEAKER, _RECORDING = range(3)  # first part of the spawn keys
 
 
@@ -905,11 +884,8 @@ def write_frames(frames: Frames, path: str | PathLike[str]) -> None:
     >>> read_frames(file)[0].shape
     (3, 2)
     """
-    file = Path(path)
-    if file.suffix.lower() == ".ark":
-        write_kaldi(file, zip(frames.ids, frames, strict=True))
-        return
-    if file.suffix.lower() != ".npz":
-        raise InputError(f"{file}: the ending must be .npz or .ark")
-    with replacing(file) as temporary, temporary.open("wb") as raw:
-        write_arrays(raw, dict(zip(frames.ids, frames, strict=True)))
+    if not ends_in_ark(path):
+        with replacing(Path(path)) as temporary, temporary.open("wb") as raw:
+            write_arrays(raw, dict(zip(frames.ids, frames, strict=True)))
+    else:
+        write_kaldi(path, zip(frames.ids, frames, strict=True))

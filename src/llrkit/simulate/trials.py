@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from llrkit.base import arguments
 from llrkit.base.arguments import RNG, Array, FloatArray, IntArray
-from llrkit.base.process import cached_property, require_memory
-from llrkit.base.threads import reduce_chunks
+from llrkit.base.process import cached_property, reduce_chunks, require_memory
 from llrkit.core.numerics import probit
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
@@ -27,6 +26,8 @@ from llrkit.theory.mixtures import MixtureLLR
 
 # About a million trials: 8 MB of scores for each thread.
 BLOCK_TRIALS = 1 << 20
+Names = tuple[str, ...] | None
+"""What the codes of a column stand for; None of a column of numbers."""
 
 
 def block_rng(seed: int, *key: int) -> np.random.Generator:
@@ -112,6 +113,15 @@ class BlockSource(ScoreSource):
         columns = {name: (column(name, 0), column(name, 1)) for name in self.carried}
         return Scores.from_classes(target, nontarget, columns)
 
+    def _part(
+        self, target: Array, nontarget: Array, column: Callable[[str], tuple[tuple[Array, Array], Names]]
+    ) -> Scores:
+        """Scores with the carried columns: for each its values in both classes, and what codes stand for."""
+        carried = {name: column(name) for name in self.carried}
+        columns = {name: values for name, (values, _) in carried.items()}
+        categories = {name: names for name, (_, names) in carried.items() if names is not None}
+        return Scores.part(target, nontarget, columns, categories)
+
     def trials(self) -> Trials:
         """All trials in memory as a table with every column."""
         wide = self.with_columns(*self.columns)
@@ -176,7 +186,6 @@ class People:
         cls,
         n_target: int,
         n_nontarget: int,
-        *,
         speakers: int | None = None,
         durations: Sequence[float] = DURATIONS,
     ) -> People:
@@ -229,7 +238,7 @@ class People:
 
     def column(
         self, name: str, target: TrialSpeakers, nontarget: TrialSpeakers
-    ) -> tuple[tuple[Array, Array], tuple[str, ...] | None]:
+    ) -> tuple[tuple[Array, Array], Names]:
         """A column of some target and non-target trials, and what its codes stand for (or None)."""
         if name in ("enroll_duration", "test_duration"):
             seconds, side = np.array(self.durations), name == "test_duration"
@@ -267,17 +276,15 @@ class ScorePair(Protocol):
     @property
     def target(self) -> Distribution:
         """Scores of target trials."""
-        ...
 
     @property
     def nontarget(self) -> Distribution:
         """Scores of non-target trials."""
-        ...
 
 
 @dataclass(frozen=True)
 class SimulatedTrials(BlockSource):
-    """Independent simulated trials; made by :func:`llrkit.simulate_trials`."""
+    """Independent simulated trials; made by :func:`llrkit.simulate.simulate_trials`."""
 
     n_target: int
     """Number of target trials."""
@@ -330,16 +337,13 @@ class SimulatedTrials(BlockSource):
                 drawn = self.scale * drawn + self.offset
             # Drawn in 64 bits in either case, so that both types have the same trials.
             scores.append(drawn.astype(self.dtype, copy=False))
-        columns: dict[str, tuple[Array, Array]] = {}
-        categories: dict[str, tuple[str, ...]] = {}
-        for name in self.carried:
+
+        def column(name: str) -> tuple[tuple[Array, Array], Names]:
             if name == POSITION:
-                columns[name] = (target_numbers, nontarget_numbers)
-                continue
-            columns[name], names = self.people.column(name, target, nontarget)
-            if names is not None:
-                categories[name] = names
-        return Scores.part(scores[0], scores[1], columns, categories)
+                return (target_numbers, nontarget_numbers), None
+            return self.people.column(name, target, nontarget)
+
+        return self._part(scores[0], scores[1], column)
 
 
 def simulate_trials(
@@ -383,7 +387,7 @@ def simulate_trials(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> trials = lk.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, rng=1)
+    >>> trials = lk.simulate.simulate_trials(pair, n_target=20_000, n_nontarget=200_000, rng=1)
     >>> round(lk.cllr(trials), 3), round(pair.cllr, 3)
     (0.182, 0.184)
     >>> trials.trials()
@@ -486,19 +490,15 @@ def _one_gender(split: str, gender: str, rng: np.random.Generator) -> dict[str, 
     scores = {"plda": model.scores(vectors, vectors), "cosine": cosine_scores(vectors, vectors)}
     speakers = np.array([f"{split}-{gender}{i:02d}" for i in range(N_SPEAKERS // len(GENDERS))])[speaker]
     recordings = np.array([f"{name}-{i % N_RECORDINGS + 1}" for i, name in enumerate(speakers)])
-    channels = np.array(CHANNELS)[channel]
+    of_sides = {"speaker": speakers, "duration": seconds, "channel": np.array(CHANNELS)[channel]}
+    sides = (("enroll", first), ("test", second))
     return {
         "enroll": recordings[first],
         "test": recordings[second],
         **{name: matrix[first, second].round(DIGITS) for name, matrix in scores.items()},
         "label": np.where(speaker[first] == speaker[second], "target", "nontarget"),
         "gender": np.full(len(first), gender),
-        "enroll_speaker": speakers[first],
-        "test_speaker": speakers[second],
-        "enroll_duration": seconds[first],
-        "test_duration": seconds[second],
-        "enroll_channel": channels[first],
-        "test_channel": channels[second],
+        **{f"{side}_{name}": values[at] for name, values in of_sides.items() for side, at in sides},
         "same_channel": np.where(channel[first] == channel[second], "yes", "no"),
     }
 
@@ -584,7 +584,7 @@ class DurationModel:
 class DurationPairs:
     """Calibrated Gaussian LLRs whose strength depends on the durations of both sides of each trial.
 
-    Given to :func:`llrkit.simulate_trials` in place of a pair. Every trial is calibrated, so all
+    Given to :func:`llrkit.simulate.simulate_trials` in place of a pair. Every trial is calibrated, so all
     of them together are a mixture of Gaussian pairs, :meth:`mixture`.
 
     Examples

@@ -14,6 +14,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from textwrap import dedent, indent
 from typing import Any, Self, SupportsFloat, TypeAlias
 
@@ -26,42 +27,20 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, get_tags, validation
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import (
-    _check_method_params,
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-    indexable,
-)
 
+from llrkit import errors
 from llrkit.base.arguments import Array, BoolArray, FloatArray, IntArray
 from llrkit.base.process import warn_caller
 from llrkit.core.losses import ScoringRule, scoring_rule
 from llrkit.core.numerics import logit, probability, sigmoid
-from llrkit.errors import (
-    ConstantScoreError,
-    InputError,
-    LabelError,
-    LlrkitWarning,
-    SeparationError,
-    ShapeWarning,
-    TooFewTrialsError,
-)
 from llrkit.fits.cmlg import fit_cmlg
-from llrkit.fits.densities import fit_gaussian, fit_kde, fit_student_t
-from llrkit.fits.folds import M
+from llrkit.fits.folds import METHODS, M
 from llrkit.fits.fusion import fit_fusion
-from llrkit.fits.gaussian import fit_bayes
-from llrkit.fits.heavy_tails import fit_gamma, fit_nig, fit_tied_nig
 from llrkit.fits.logistic import fit_linear, fit_logistic, fit_rule
-from llrkit.fits.mixtures import fit_mixture, fit_unsupervised
-from llrkit.fits.monotone import fit_bigaussian, fit_pav
-from llrkit.fits.saturating import fit_expectation, fit_saturating
 from llrkit.maps.composite import LinearMap
 from llrkit.maps.map import Map
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
@@ -101,11 +80,11 @@ def target_label(classes: Array, pos_label: object = None) -> object:
         # A label of the array itself, of its type, so that comparisons with y work.
         same = [label for label in classes if label == pos_label]
         if not same:
-            raise LabelError(f"pos_label={pos_label!r} is none of the labels {list(classes.tolist())}")
+            raise errors.LabelError(f"pos_label={pos_label!r} is none of the labels {list(classes.tolist())}")
         return same[0]
     if classify_words([str(label) for label in classes]) == [True, False]:
         # a decision function that speaks for the non-target is a surprise unless it was asked for
-        raise LabelError(
+        raise errors.LabelError(
             f"classes_[1] would be the target, but {classes[1].item()!r} means a non-target and "
             f"{classes[0].item()!r} a target: say so with pos_label={classes[0].item()!r} (transform gives "
             "LLRs in favor of it, decision_function in favor of classes_[1])"
@@ -126,7 +105,7 @@ def weighted_scores(X: Array, is_target: BoolArray, sample_weight: Weights = Non
     """
     if sample_weight is None:
         return Scores.from_classes(X[is_target], X[~is_target])
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = validation._check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     # scikit-learn asks that a trial of weight 0 is as if it were not there, also for classes and ranges.
     counted = weights > 0.0
     X, is_target, weights = X[counted], is_target[counted], weights[counted]
@@ -140,7 +119,8 @@ def weighted_scores(X: Array, is_target: BoolArray, sample_weight: Weights = Non
 
 SAFEGUARD = 0.01
 """Regularization where the classes do not overlap."""
-CURED_BY = {"regularization": (SeparationError,), "shrinkage": (TooFewTrialsError, ConstantScoreError)}
+SINGULAR = (errors.TooFewTrialsError, errors.ConstantScoreError)
+CURED_BY = {"regularization": (errors.SeparationError,), "shrinkage": SINGULAR}
 """Faults of the trials that a little of an option cures."""
 
 
@@ -195,7 +175,7 @@ class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
 
     def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> Array:
         """The name of the one column that ``transform`` gives."""
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         return np.array(["llr"], dtype=object)
 
     def _learn_classes(self, y: Array) -> None:
@@ -237,7 +217,7 @@ class Calibrator(LLRMethods):
         self._learn_classes(labels)
         with warnings.catch_warnings():
             # Shapes are judged where a user asks for a fit, not in every fold of a search.
-            warnings.simplefilter("ignore", ShapeWarning)
+            warnings.simplefilter("ignore", errors.ShapeWarning)
             self.map_ = self._fit_columns(weighted_scores(scores, labels == self.target_, sample_weight))
         return self
 
@@ -246,7 +226,7 @@ class Calibrator(LLRMethods):
             return self._fit_safely(scores)
         try:
             fusion = fit_fusion(scores)
-        except SeparationError:
+        except errors.SeparationError:
             # the fused scores of classes that do not overlap have no shape that could be learned
             return with_safeguard(fit_fusion, scores)
         # In memory at once where it can be: a second fit reads the fused scores several times.
@@ -257,13 +237,13 @@ class Calibrator(LLRMethods):
         try:
             return self._fit_map(scores)
         # Searches try folds with few or separable trials, and an exception would end the whole search.
-        except (SeparationError, TooFewTrialsError, ConstantScoreError) as error:
-            warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
+        except (errors.SeparationError, errors.TooFewTrialsError, errors.ConstantScoreError) as error:
+            warn_caller(f"{error}; regularized logistic regression is used instead", errors.LlrkitWarning)
             # At the prior of the estimator, like the fit that failed.
             return fit_logistic(scores, prior=self.prior, regularization=SAFEGUARD)
 
     def _llr(self, X: npt.ArrayLike) -> FloatArray:
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         scores: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         # A map of one system takes a vector; scores outside of the training range are usual in searches.
         return np.asarray(self.map_(scores if scores.shape[1] > 1 else scores[:, 0], outside="ignore"))
@@ -281,7 +261,7 @@ def with_safeguard(fit: Callable[..., M], trials: object, **options: object) -> 
     try:
         return fit(trials, **options)
     except CURED_BY[cure] as error:
-        warn_caller(f"{error}; fitted with {cure}={SAFEGUARD}", LlrkitWarning)
+        warn_caller(f"{error}; fitted with {cure}={SAFEGUARD}", errors.LlrkitWarning)
         asked = options.get(cure, 0.0)
         # Never less than was asked for.
         least = max(float(asked), SAFEGUARD) if isinstance(asked, SupportsFloat) else SAFEGUARD
@@ -320,7 +300,13 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) == 1:
             raise ValueError("Only one class is present in y; at least two classes are needed.")
-        values, codes, columns = _sorted_if_few(*_weighted_class_trials(values, codes, sample_weight))
+        values, codes, columns = _weighted_class_trials(values, codes, sample_weight)
+        if len(values) <= _FEW * values.shape[1]:
+            # Trials too few for their dimensions have many best fits, and their order decides which is found:
+            # by all columns and the class it depends on the trials alone.
+            order = np.lexsort([codes, *values.T])
+            values, codes = values[order], codes[order]
+            columns = {name: column[order] for name, column in columns.items()}
         # Numbers as names: labels may be of any type, maps have names as texts.
         names = tuple(map(str, range(len(self.classes_))))
         # With weights these are sums of weights.
@@ -334,17 +320,9 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         self.map_ = self._fit_map(ClassVectors(values, codes, names, columns=columns), prior.tolist())
         return self
 
-    def as_scores(self, trials: ClassVectors, prior: Prior) -> tuple[ClassScores, ClassMap | None]:
-        """Vectors as scores of the classes, with the affine map that made them; scores as they are."""
-        if trials.values.shape[1] == len(trials.classes):
-            return ClassScores.part(trials.values, trials.codes, trials.classes, trials.columns), None
-        first = with_safeguard(fit_affine, counted(trials), prior=prior)
-        loglik = np.asarray(first(trials.values))
-        return ClassScores.part(loglik, trials.codes, trials.classes, trials.columns), first
-
     def transform(self, X: npt.ArrayLike) -> Array:
         """Log-likelihoods, shape (n, K)."""
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         return np.asarray(self.map_(validate_data(self, X, dtype=np.float64, reset=False)))
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
@@ -358,7 +336,7 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
 
     def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> Array:
         """Names of the columns that ``transform`` gives."""
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         return np.array([f"loglik_{name}" for name in self.classes_], dtype=object)
 
 
@@ -368,24 +346,15 @@ def _weighted_class_trials(
     """The trials that count, and the column with their weights if they are not repeated as often."""
     if sample_weight is None:
         return X, codes, {}
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights: FloatArray = validation._check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
     # Whole weights as copies, so that both give the same fit (docs/notes/decisions-interfaces.md).
     if weights.sum() <= max(len(weights), _MOST_COPIES) and (weights == np.floor(weights)).all():
         times = weights.astype(np.int64)
         return X.repeat(times, axis=0), codes.repeat(times), {}
     counted = weights > 0.0
     return X[counted], codes[counted], {WEIGHT: weights[counted]}
-
-
-def _sorted_if_few(
-    X: Array, codes: IntArray, columns: dict[str, FloatArray]
-) -> tuple[Array, IntArray, dict[str, FloatArray]]:
-    """Trials too few for their dimensions in an order of their own: one of many best fits is found then."""
-    if len(X) > _FEW * X.shape[1]:
-        return X, codes, columns
-    # By all columns and the class: an order that depends on the trials alone.
-    order = np.lexsort([codes, *X.T])
-    return X[order], codes[order], {name: column[order] for name, column in columns.items()}
 
 
 def counted(trials: ClassVectors) -> ClassSource:
@@ -401,14 +370,9 @@ Prior probabilities of the classes{}: ``"flat"``, ``"counts"`` or one for each, 
 
 
 def calibrator_of(
-    name: str,
-    fit: Callable[..., Map],
-    summary: str,
-    *,
-    at_prior: bool = False,
-    without: tuple[str, ...] = (),
+    name: str, method: str, summary: str, *, at_prior: bool = False, without: tuple[str, ...] = ()
 ) -> type[Calibrator]:
-    """The estimator of a fit of one score.
+    """The estimator of a method that fits one score, by its name.
 
     Parameters
     ----------
@@ -420,6 +384,8 @@ def calibrator_of(
         Options of the fit that an array of scores cannot serve: columns of a table, say.
     """
 
+    fit = METHODS[method]
+
     def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
         # Read at fit time: set_params may have changed them.
         asked = {key: getattr(self, key) for key in options}
@@ -429,7 +395,7 @@ def calibrator_of(
         "prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else "")),
         "pos_label": ("object", None, POS_LABEL),
     }
-    summary = f"{summary}; see :func:`llrkit.{fit.__name__}`."
+    summary = f"{summary}; see :func:`llrkit.fits.{fit.__name__}`."
     options, body = _options_and_constructor(fit, summary, shared, without)
     return type(name, (Calibrator,), {**body, "_fit_map": _fit_map})
 
@@ -459,8 +425,15 @@ def class_calibrator_of(
 
     def _fit_map(self: ClassCalibrator, trials: ClassVectors, prior: Prior) -> ClassMap:
         asked = {key: getattr(self, key) for key in options} | ({"prior": prior} if at_prior else {})
-        scores, first = (trials, None) if of_vectors else self.as_scores(trials, prior)
-        fitted = with_safeguard(fit, counted(scores), **asked)
+        if of_vectors:
+            return with_safeguard(fit, counted(trials), **asked)
+        # Vectors that are no scores of the classes become such by an affine map first.
+        scores, first = trials.values, None
+        if scores.shape[1] != len(trials.classes):
+            first = with_safeguard(fit_affine, counted(trials), prior=prior)
+            scores = first(scores)
+        loglik = ClassScores.part(scores, trials.codes, trials.classes, trials.columns)
+        fitted = with_safeguard(fit, counted(loglik), **asked)
         return fitted if first is None else first.then(fitted)
 
     shared: dict[str, tuple[str, object, str]] = {
@@ -489,10 +462,8 @@ def _options_and_constructor(
         for key, one in inspect.signature(fit).parameters.items()
         if one.kind is inspect.Parameter.KEYWORD_ONLY and key not in ("prior", *without)
     ]
-    ours = [
-        inspect.Parameter(key, kind, default=default, annotation=annotation)
-        for key, (annotation, default, _) in shared.items()
-    ]
+    parameter = partial(inspect.Parameter, kind=kind)
+    ours = [parameter(key, default=value, annotation=hint) for key, (hint, value, _) in shared.items()]
     signature = inspect.Signature([inspect.Parameter("self", kind), *options, *ours], return_annotation=None)
 
     def take_options(self: object, *given: object, **named: object) -> None:
@@ -569,8 +540,8 @@ class CMLGCalibrator(Calibrator):
             return self._fit_map(scores)
         try:
             return fit_fusion(scores, method="gaussian", alpha=self.alpha)
-        except InputError as error:  # columns that are functions of each other
-            warn_caller(f"{error}; the columns are fused by logistic regression first", LlrkitWarning)
+        except errors.InputError as error:  # columns that are functions of each other
+            warn_caller(f"{error}; the columns are fused by logistic regression first", errors.LlrkitWarning)
             return super()._fit_columns(scores)
 
 
@@ -609,12 +580,12 @@ class LogisticCalibrator(Calibrator):
 
 
 class RuleCalibrator(Calibrator):
-    """Affine calibration by another scoring rule; see :func:`llrkit.fit_rule`.
+    """Affine calibration by another scoring rule; see :func:`llrkit.fits.fit_rule`.
 
     Parameters
     ----------
     rule
-        A proper scoring rule: ``"brier"``, ``"boosting"`` or another that :func:`llrkit.fit_rule` takes.
+        A proper scoring rule: ``"brier"``, ``"boosting"`` or another that :func:`llrkit.fits.fit_rule` takes.
     prior
         Prior probability of the target, in the fit too; ``predict`` and ``predict_proba`` apply it.
     pos_label
@@ -640,37 +611,35 @@ class RuleCalibrator(Calibrator):
         try:
             fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
         # Where a rule has no finite optimum, the columns are fused by logistic regression first.
-        except SeparationError:
+        except errors.SeparationError:
             return super()._fit_columns(scores)
         names = list(scores.roles.score)
         return LinearMap(weights=fit.slopes, offset=fit.offset, systems=names, method="rule")
 
 
-PAVCalibrator = calibrator_of("PAVCalibrator", fit_pav, "Pool adjacent violators")
+PAVCalibrator = calibrator_of("PAVCalibrator", "pav", "Pool adjacent violators")
 SaturatingCalibrator = calibrator_of(
-    "SaturatingCalibrator", fit_saturating, "Logistic regression with saturating ends", at_prior=True
+    "SaturatingCalibrator", "saturating", "Logistic regression with saturating ends", at_prior=True
 )
-ExpectationCalibrator = calibrator_of(
-    "ExpectationCalibrator", fit_expectation, "Solves <r> = 1 and <1/r> = 1"
-)
-GaussianCalibrator = calibrator_of("GaussianCalibrator", fit_gaussian, "Two Gaussians with free variances")
-StudentTCalibrator = calibrator_of("StudentTCalibrator", fit_student_t, "Two Student t densities")
-NIGCalibrator = calibrator_of("NIGCalibrator", fit_nig, "Two normal-inverse-Gaussian densities")
+ExpectationCalibrator = calibrator_of("ExpectationCalibrator", "expectation", "Solves <r> = 1 and <1/r> = 1")
+GaussianCalibrator = calibrator_of("GaussianCalibrator", "gaussian", "Two Gaussians with free variances")
+StudentTCalibrator = calibrator_of("StudentTCalibrator", "student-t", "Two Student t densities")
+NIGCalibrator = calibrator_of("NIGCalibrator", "nig", "Two normal-inverse-Gaussian densities")
 TiedNIGCalibrator = calibrator_of(
-    "TiedNIGCalibrator", fit_tied_nig, "Tied normal-inverse-Gaussian densities, affine"
+    "TiedNIGCalibrator", "tied-nig", "Tied normal-inverse-Gaussian densities, affine"
 )
 MixtureCalibrator = calibrator_of(
-    "MixtureCalibrator", fit_mixture, "A mixture of calibrated Gaussian pairs, affine"
+    "MixtureCalibrator", "mixture", "A mixture of calibrated Gaussian pairs, affine"
 )
-GammaCalibrator = calibrator_of("GammaCalibrator", fit_gamma, "The gamma pair, affine")
-KDECalibrator = calibrator_of("KDECalibrator", fit_kde, "Kernel density estimates")
+GammaCalibrator = calibrator_of("GammaCalibrator", "gamma", "The gamma pair, affine")
+KDECalibrator = calibrator_of("KDECalibrator", "kde", "Kernel density estimates")
 BayesCalibrator = calibrator_of(
-    "BayesCalibrator", fit_bayes, "Gaussian scores with the parameters integrated out"
+    "BayesCalibrator", "bayes", "Gaussian scores with the parameters integrated out"
 )
-BiGaussianCalibrator = calibrator_of("BiGaussianCalibrator", fit_bigaussian, "Bi-Gaussianized calibration")
+BiGaussianCalibrator = calibrator_of("BiGaussianCalibrator", "bigaussian", "Bi-Gaussianized calibration")
 UnsupervisedCalibrator = calibrator_of(
     "UnsupervisedCalibrator",
-    fit_unsupervised,
+    "unsupervised",
     "Two Gaussians fitted without the labels",
     without=("supervised",),  # a column of a table
 )
@@ -681,7 +650,7 @@ def scores_for_last(estimator: SklearnObject, X: object) -> FloatArray:
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64)
     if not hasattr(estimator, "predict_proba"):
-        raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba")
+        raise errors.InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba")
     posterior = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
     # Log-odds: a probability has no room for more than certainty.
     return np.asarray(logit(posterior))
@@ -772,14 +741,18 @@ class LLRClassifierCV(LLRMethods):
             raise ValueError("LLRClassifierCV requires y to be passed, but the target y is None")
         # indexable keeps data frames and sparse matrices as they are: the classifier decides what it
         # takes.
-        rows, given_labels = indexable(X, y)
-        labels: Array = column_or_1d(given_labels, warn=True)
+        rows, given_labels = validation.indexable(X, y)
+        labels: Array = validation.column_or_1d(given_labels, warn=True)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, rows)
+            sample_weight = validation._check_sample_weight(sample_weight, rows)
         self._learn_classes(labels)
         of_classifier, of_folds = self._routed(sample_weight, groups, fit_params)
         folds = list(self._splitter(groups).split(rows, labels, **of_folds))
-        _require_partition_into_folds(folds, len(labels))
+        times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(labels))
+        # A trial that is scored never or twice would have no out-of-fold score, or the last of two.
+        if not (times == 1).all():
+            once = "every trial must be in the test set of exactly one fold"
+            raise errors.InputError(f"{once}; use a splitter that does so")
         scored = Parallel(n_jobs=self.n_jobs)(
             # Cloned for each fold, so that no fold sees what another has learned.
             delayed(_score_fold)(clone(self._classifier), rows, labels, train, test, of_classifier)
@@ -801,17 +774,21 @@ class LLRClassifierCV(LLRMethods):
         return self
 
     def _llr(self, X: npt.ArrayLike) -> FloatArray:
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         scores = scores_for_last(self.estimator_, X)
         oriented = scores if self._target_is_last else -scores
         return np.asarray(self.calibrator_.transform(oriented[:, None]))[:, 0]
+
+    @property
+    def _own_splitter(self) -> bool:
+        return self.cv is None or isinstance(self.cv, (int, np.integer))
 
     @property
     def _classifier(self) -> SklearnObject:
         return LogisticRegression() if self.estimator is None else self.estimator
 
     def _splitter(self, groups: npt.ArrayLike | None) -> SklearnObject:
-        if self.cv is not None and not isinstance(self.cv, (int, np.integer)):
+        if not self._own_splitter:
             return check_cv(self.cv)
         folds = 5 if self.cv is None else int(self.cv)
         return StratifiedKFold(folds) if groups is None else StratifiedGroupKFold(folds)
@@ -827,15 +804,14 @@ class LLRClassifierCV(LLRMethods):
             return routed.estimator.fit, routed.splitter.split
         weights: dict[str, object] = {}
         # Without metadata routing a classifier is given weights only if its fit takes them.
-        if sample_weight is not None and has_fit_parameter(self._classifier, "sample_weight"):
+        if sample_weight is not None and validation.has_fit_parameter(self._classifier, "sample_weight"):
             weights = {"sample_weight": sample_weight}
         return weights | more, {} if groups is None else {"groups": groups}
 
     def get_metadata_routing(self) -> SklearnObject:
         """What scikit-learn's metadata routing hands to the classifier, the folds and the calibration."""
-        own = self.cv is None or isinstance(self.cv, (int, np.integer))
         # The splitter with groups stands for both, so that groups can be routed to it.
-        splitter = StratifiedGroupKFold() if own else self.cv
+        splitter = StratifiedGroupKFold() if self._own_splitter else self.cv
         return (
             MetadataRouter(owner=type(self).__name__)
             .add_self_request(self)
@@ -855,17 +831,8 @@ def _score_fold(
 ) -> FloatArray:
     """Scores of the trials of a fold by a classifier fitted on the others."""
     if len(np.unique(y[train])) < 2:
-        raise InputError("a fold leaves only one class to train on: use fewer folds (cv)")
+        raise errors.InputError("a fold leaves only one class to train on: use fewer folds (cv)")
     # sample_weight and the like are cut to the fold, anything else is handed on.
-    given = _check_method_params(X, params=more, indices=train)
+    given = validation._check_method_params(X, params=more, indices=train)
     classifier.fit(_safe_indexing(X, train), y[train], **given)
     return scores_for_last(classifier, _safe_indexing(X, test))
-
-
-def _require_partition_into_folds(folds: list[tuple[Array, Array]], n: int) -> None:
-    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
-    # A trial that is scored never or twice would have no out-of-fold score, or the last of two.
-    if not (times == 1).all():
-        raise InputError(
-            "every trial must be in the test set of exactly one fold; use a splitter that does so"
-        )

@@ -75,23 +75,15 @@ def _copied_names() -> Iterator[set[str]]:
     # A copy of the items: looking at attributes may import further modules.
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("sklearn.")]
     for module in modules:
-        if isinstance(module, ModuleType):
-            for thing in list(vars(module).values()):
-                for constraint in _scoring_constraints(thing):
-                    options = getattr(constraint, "options", None)
-                    if isinstance(options, set):
+        things = list(vars(module).values()) if isinstance(module, ModuleType) else []
+        # functions keep what they accept under one name, estimators under the other
+        for thing in filter(callable, things):
+            for name in ("_skl_parameter_constraints", "_parameter_constraints"):
+                constraints = getattr(thing, name, None)
+                accepted = constraints.get("scoring") if isinstance(constraints, dict) else None
+                for constraint in accepted if isinstance(accepted, list) else ():
+                    if isinstance(options := getattr(constraint, "options", None), set):
                         yield options
-
-
-def _scoring_constraints(thing: object) -> list[object]:
-    """What a function or an estimator accepts as ``scoring``."""
-    if not callable(thing):
-        return []
-    for name in ("_skl_parameter_constraints", "_parameter_constraints"):
-        constraints = getattr(thing, name, None)
-        if isinstance(constraints, dict) and isinstance(constraints.get("scoring"), list):
-            return list(constraints["scoring"])
-    return []
 
 
 POINT = 0.01

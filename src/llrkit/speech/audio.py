@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from llrkit.base.arguments import Array, FloatArray
-from llrkit.base.process import require_memory, warn_caller
-from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError, SpeechWarning
+from llrkit.base.process import needed_package, require_memory, warn_caller
+from llrkit.errors import FileFormatError, InputError, LlrkitError, SpeechWarning
 from llrkit.speech.frames import FRAMES_PER_SECOND, Frames, FrontEnd, frame_levels, is_speech, level_range
 
 if TYPE_CHECKING:
@@ -78,10 +78,8 @@ class Recording:
                 raise FileFormatError(
                     f"{self.name}: {n_frames} frames, but its voice activity has {len(self.speech)}"
                 )
-            mask = np.zeros(n_frames, dtype=bool)
-            n = min(n_frames, len(self.speech))
-            mask[:n] = self.speech[:n] > 0
-            return mask
+            # Frames beyond the file are no speech.
+            return np.asarray(np.pad(self.speech, (0, _MOST_EXTRA))[:n_frames] > 0)
         if self.turns is None:
             return None
         # A frame counts by the middle of its window; turns are in seconds of the file, so the start of
@@ -100,19 +98,8 @@ _LONGEST_OGG_PAGE = 27 + 255 + 255 * 255
 _LAST_OGG_PAGE = 4
 """The bit of a page's sixth byte that says that the stream ends with it."""
 _CUT_OFF = "ends before the samples that its header announces"
+_EMPTY = "there are no samples in it"
 _KINDS = "WAV, FLAC, OGG and MP3 can"
-
-
-def read_header(path: Path) -> tuple[int, int, float]:
-    """Sample rate, channels and seconds of a file, which is whole; else an error names it."""
-    with _open_audio(path) as (file, rate):
-        n = int(file.frames)
-        # After the header could be parsed: a file of another kind is refused with its own message.
-        if _is_cut_off(path):
-            raise FileFormatError(f"{path}: {_CUT_OFF}")
-        if n <= 0:
-            raise FileFormatError(f"{path}: there are no samples in it")
-        return rate, int(file.channels), n / rate
 
 
 def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]:
@@ -136,28 +123,21 @@ def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]
             raise FileFormatError(f"{path}: {_CUT_OFF}")
     chosen = np.asarray(samples[:, front_end.channel or 0])
     if len(chosen) == 0:
-        raise FileFormatError(f"{recording.name}: there are no samples in it")
+        raise FileFormatError(f"{recording.name}: {_EMPTY}")
     # Float WAV files can hold NaN, which would spread to every frame of the utterance.
     if not np.isfinite(chosen).all():
         raise FileFormatError(f"{path}: sample {int(np.argmin(np.isfinite(chosen)))} is not a finite number")
     if wanted is None or rate == wanted:
         return chosen, rate
-    try:
-        import soxr
-    except ImportError:
-        raise MissingPackageError.of_extra(
-            f"{path}: {rate} samples a second instead of {wanted}; resampling needs soxr", "audio"
-        ) from None
+    why = f"{path}: {rate} samples a second instead of {wanted}; resampling needs soxr"
+    soxr = needed_package("soxr", why, "audio")
     return np.asarray(soxr.resample(np.ascontiguousarray(chosen), rate, wanted)), wanted
 
 
 @contextmanager
 def _open_audio(path: Path) -> Iterator[tuple[SoundFile, int]]:
     """An audio file and its sample rate; errors name the file."""
-    try:
-        import soundfile
-    except ImportError:
-        raise MissingPackageError.of_extra("audio needs soundfile", "audio") from None
+    soundfile = needed_package("soundfile", "audio needs soundfile", "audio")
     # soundfile's own message for a missing file does not say so plainly.
     if not path.is_file():
         raise FileFormatError(f"{path}: no such audio file")
@@ -221,7 +201,12 @@ def check_headers(
     # Files that several recordings are parts of are opened once.
     for path in dict.fromkeys(recording.path for recording in recordings):
         try:
-            headers[path] = read_header(path)
+            with _open_audio(path) as (file, rate):
+                n = int(file.frames)
+                # After the header could be parsed: a file of another kind is refused with its own message.
+                if n <= 0 or _is_cut_off(path):
+                    raise FileFormatError(f"{path}: {_CUT_OFF if _is_cut_off(path) else _EMPTY}")
+                headers[path] = rate, int(file.channels), n / rate
         except FileFormatError as error:
             headers[path] = str(error)
     rates = Counter(found[0] for found in headers.values() if not isinstance(found, str))
@@ -257,10 +242,8 @@ def _problem_of_header(
 ) -> str | None:
     path = recording.path
     if not how.resample and how.sample_rate not in (None, rate):
-        return (
-            f"{path}: {rate} samples a second, expected {how.sample_rate}; convert it first, or let it be "
-            "resampled"
-        )
+        wanted = f"expected {how.sample_rate}; convert it first, or let it be resampled"
+        return f"{path}: {rate} samples a second, {wanted}"
     if how.channel is None and channels > 1:
         return f"{path}: has {channels} channels; say which (--channel), from 0 to {channels - 1}"
     if how.channel is not None and how.channel >= channels:
@@ -311,15 +294,12 @@ def remark_on(cepstra: Array, levels: FloatArray, speech: Array) -> str:
     >>> remark_on(frames, levels, np.ones(200, dtype=bool))
     'its spectrum hardly changes shape, as that of noise or of a tone whose level changes, not of speech'
     """
-    swing = level_range(levels)
+    swing, like = level_range(levels), "as that of noise or of a tone"
     if swing < STEADY_DB:
-        return f"its level hardly changes ({swing:.1f} dB), as that of noise or of a tone, not of speech"
+        return f"its level hardly changes ({swing:.1f} dB), {like}, not of speech"
     change = shape_change(cepstra[speech])
     if change is not None and change < STEADY_SHAPE:
-        return (
-            "its spectrum hardly changes shape, as that of noise or of a tone whose level changes, "
-            "not of speech"
-        )
+        return f"its spectrum hardly changes shape, {like} whose level changes, not of speech"
     return ""
 
 
@@ -378,9 +358,24 @@ def frames_of(
     names = tuple(ids)
 
     def load(i: int) -> Array:
+        recording = recordings[i]
+        samples, rate = read_samples(recording, how)
+        width, step = int(_WIDTH * rate), int(_STEP * rate)  # as Kaldi: 275 samples at 11,025 Hz
+        if len(samples) < width:
+            raise FileFormatError(
+                f"{recording.name}: {len(samples)} samples are less than the {width} of one frame"
+            )
+        levels, cepstra = frame_levels(samples, width, step), mfcc(samples, rate, how)
+        n = min(len(levels), len(cepstra))  # Kaldi's product may be a sample less, in 32 bits
+        cepstra, levels, known = cepstra[:n], levels[:n], recording.speech_mask(n)
+        try:
+            frames = how.frames(cepstra, levels, recording.name, known)
+        except InputError as error:
+            raise FileFormatError(str(error)) from None
+        # What counts as speech for the remark is what the front end has kept.
+        used = is_speech(levels, how.speech_range or np.inf) if known is None else known
         # Loaded by threads, each of which writes an entry of its own; a dict is safe for that.
-        frames, remark = frames_and_remark(recordings[i], how)
-        if remark:
+        if remark := remark_on(cepstra, levels, used):
             remarks[names[i]] = remark
         return frames
 
@@ -392,34 +387,9 @@ def frames_of(
     )  # fmt: skip
 
 
-def frames_and_remark(recording: Recording, front_end: FrontEnd) -> tuple[Array, str]:
-    """The frames of one recording, and what looks wrong with it, if anything does."""
-    samples, rate = read_samples(recording, front_end)
-    width, step = int(_WIDTH * rate), int(_STEP * rate)  # as Kaldi: 275 samples at 11,025 Hz
-    if len(samples) < width:
-        raise FileFormatError(
-            f"{recording.name}: {len(samples)} samples are less than the {width} of one frame"
-        )
-    levels, cepstra = frame_levels(samples, width, step), mfcc(samples, rate, front_end)
-    n = min(len(levels), len(cepstra))  # Kaldi's product may be a sample less, in 32 bits
-    cepstra, levels, known = cepstra[:n], levels[:n], recording.speech_mask(n)
-    try:
-        frames = front_end.frames(cepstra, levels, recording.name, known)
-    except FileFormatError:
-        raise
-    except InputError as error:
-        raise FileFormatError(str(error)) from None
-    # What counts as speech for the remark is what the front end has kept.
-    used = is_speech(levels, front_end.speech_range or np.inf) if known is None else known
-    return frames, remark_on(cepstra, levels, used)
-
-
 def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     """Mel-frequency cepstral coefficients as Kaldi computes them, without dither, shape (T, n_ceps)."""
-    try:
-        import kaldi_native_fbank as fbank
-    except ImportError:
-        raise MissingPackageError.of_extra("audio needs kaldi-native-fbank", "audio") from None
+    fbank = needed_package("kaldi_native_fbank", "audio needs kaldi-native-fbank", "audio")
     options = fbank.MfccOptions()
     options.frame_opts.samp_freq = rate
     options.frame_opts.frame_length_ms, options.frame_opts.frame_shift_ms = 1000 * _WIDTH, 1000 * _STEP
@@ -432,6 +402,6 @@ def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     computer = fbank.OnlineMfcc(options)
     # Kaldi counts samples as 16-bit whole numbers. Its binding declares a list but takes any sequence; a list
     # would need 32 bytes a sample.
-    computer.accept_waveform(rate, cast("list[float]", samples * np.float32(32768.0)))
+    computer.accept_waveform(rate, samples * np.float32(32768.0))
     computer.input_finished()
     return np.stack([computer.get_frame(i) for i in range(computer.num_frames_ready)])

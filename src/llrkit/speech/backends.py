@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Self
@@ -16,32 +15,18 @@ from llrkit.base.arguments import Array, FloatArray, of_kind, one_of, share
 from llrkit.base.files import existing_file
 from llrkit.core.numerics import blocks
 from llrkit.errors import FileFormatError, InputError
+from llrkit.io.array_files import part_of, prefixed
 from llrkit.speech.embeddings import Arrays, Embeddings, Saved, vectors_of
 from llrkit.speech.kaldi import read_kaldi_text
-from llrkit.speech.models import ADAPTATIONS
+from llrkit.speech.models import ADAPTATIONS, transforms
 from llrkit.speech.models.plda import PLDA, coral_plus, interpolated, kaldi_adapted, recoloring, train_plda
 from llrkit.speech.models.svm import Models, pool_sessions
-from llrkit.speech.models.transforms import (
-    Affine,
-    AnyStep,
-    Chain,
-    LengthNorm,
-    Transform,
-    empty_scores,
-    lengths_to_divide_by,
-    mean_and_covariance,
-    rows_per_block,
-    train_chain,
-)
+from llrkit.speech.models.transforms import Affine, AnyStep, Chain, LengthNorm, Trainable, Transform
 from llrkit.speech.scoring import normalized_scores
 
 
 def cosine_scores(
-    enroll: Embeddings | npt.ArrayLike,
-    test: Embeddings | npt.ArrayLike,
-    *,
-    dtype: npt.DTypeLike = np.float64,
-    out: Array | None = None,
+    enroll: Trainable, test: Trainable, *, dtype: npt.DTypeLike = np.float64, out: Array | None = None
 ) -> Array:
     """Cosines of the angles between all pairs, a matrix of shape (rows of ``enroll``, rows of ``test``).
 
@@ -67,14 +52,14 @@ def cosine_scores(
         vectors = vectors_of(rows, what=f"{side} embeddings")
         ids = rows.ids if isinstance(rows, Embeddings) else None
         # Dividing first makes the score one matrix product.
-        units.append(vectors / lengths_to_divide_by(vectors, ids)[:, None])
+        units.append(vectors / transforms.lengths_to_divide_by(vectors, ids)[:, None])
     if units[0].shape[1] != units[1].shape[1]:
         dims = [unit.shape[1] for unit in units]
         raise InputError(f"enrollment embeddings have {dims[0]} dimensions, test ones {dims[1]}")
-    scores = empty_scores((len(units[0]), len(units[1])), dtype, out)
+    scores = transforms.empty_scores((len(units[0]), len(units[1])), dtype, out)
     # After the division, so that 32 bits hold unit vectors and not large raw ones.
     left, right = (unit.astype(np.dtype(dtype)) for unit in units)
-    for block in blocks(len(left), rows_per_block(len(right))):
+    for block in blocks(len(left), transforms.rows_per_block(len(right))):
         scores[block] = left[block] @ right.T
     return scores
 
@@ -121,11 +106,7 @@ class Backend(Saved):
         """
         return self.chain(embeddings)
 
-    def enroll(
-        self,
-        embeddings: Embeddings,
-        models: Models | None = None,
-    ) -> Embeddings:
+    def enroll(self, embeddings: Embeddings, models: Models | None = None) -> Embeddings:
         """Raw sessions made ready for scoring, one row per model (by default per speaker).
 
         Parameters
@@ -189,7 +170,7 @@ class Backend(Saved):
 
     def arrays(self) -> dict[str, Array]:
         """What is saved."""
-        return self.chain.arrays() | ({} if self.plda is None else self.plda.arrays("plda."))
+        return self.chain.arrays() | ({} if self.plda is None else prefixed("plda.", self.plda.arrays()))
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
@@ -200,8 +181,8 @@ class Backend(Saved):
         arrays
             Named arrays, as they were saved.
         """
-        known = any(name.startswith("plda.") for name in arrays)
-        return cls(Chain.from_arrays(arrays), PLDA.from_arrays(arrays, "plda.") if known else None)
+        plda = part_of(arrays, "plda.")
+        return cls(Chain.from_arrays(arrays), PLDA.from_arrays(plda) if plda else None)
 
 
 def train_backend(
@@ -240,7 +221,7 @@ def train_backend(
     one_of(scorer, SCORERS, "scorer")
     if scorer != "plda" and (rank is not None or shrinkage):
         raise InputError(f"rank and shrinkage are options of plda, not of {scorer}")
-    chain = train_chain(background, steps)
+    chain = transforms.train_chain(background, steps)
     if scorer == "cosine":
         return Backend(chain)
     plda = train_plda(chain(background), iterations=iterations, rank=rank, shrinkage=shrinkage)
@@ -272,19 +253,14 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     of_kind(unlabeled, Embeddings, "unlabeled")
     steps: list[Transform] = []
     for step in backend.chain.steps:
-        moved = step
         if isinstance(step, Affine):
             # The mean of the unlabeled embeddings as they arrive at this step, after the steps before it
             # have been moved too.
-            moved = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
-        steps.append(moved)
-        unlabeled = moved(unlabeled)
+            step = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
+        steps.append(step)
+        unlabeled = step(unlabeled)
     mean, plda = unlabeled.vectors.mean(axis=0, dtype=np.float64), backend.plda
-    return dataclasses.replace(
-        backend,
-        chain=Chain(tuple(steps)),
-        plda=None if plda is None else dataclasses.replace(plda, mean=mean),
-    )
+    return Backend(Chain(tuple(steps)), None if plda is None else replace(plda, mean=mean))
 
 
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
@@ -307,9 +283,8 @@ def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float
     """
     of_kind(background, Embeddings, "background")
     of_kind(unlabeled, Embeddings, "unlabeled")
-    (mean, covariance), (new_mean, new_covariance) = (
-        mean_and_covariance(one, background.dim) for one in (background, unlabeled)
-    )
+    mean, covariance = transforms.mean_and_covariance(background)
+    new_mean, new_covariance = transforms.mean_and_covariance(unlabeled, background.dim)
     a = recoloring(covariance, new_covariance, shrinkage=shrinkage)
     return background.replace(vectors=(background.vectors - mean) @ a + new_mean)
 
@@ -537,10 +512,8 @@ def kaldi_backend(
     values, directions = np.linalg.eigh(model.between + model.within)
     whitener: FloatArray = directions / np.sqrt(values)
     steps += [LengthNorm("sqrt-dim"), Affine(model.mean, whitener, "Kaldi PLDA"), LengthNorm("sqrt-dim")]
-    moved = PLDA(
-        np.zeros(model.dim), whitener.T @ model.between @ whitener, whitener.T @ model.within @ whitener
-    )
-    return Backend(Chain(tuple(steps)), moved)
+    between, within = (whitener.T @ covariance @ whitener for covariance in (model.between, model.within))
+    return Backend(Chain(tuple(steps)), PLDA(np.zeros(model.dim), between, within))
 
 
 def _is_binary_model(raw: BinaryIO) -> bool:
@@ -564,7 +537,7 @@ def _read_kaldi_object(raw: BinaryIO, file: Path, binary: bool) -> Array:
     """A vector or matrix where the file is now."""
     try:
         array = _read_binary_object(raw, file) if binary else read_kaldi_text(raw)
-    except (ValueError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise FileFormatError(f"{file}: no Kaldi vector or matrix ({error})") from None
     if array.size == 0 or not np.isfinite(array).all():
         raise FileFormatError(f"{file}: an empty vector or matrix, or one with numbers that are not finite")

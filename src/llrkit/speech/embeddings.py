@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -146,14 +145,9 @@ class Embeddings(ReadOnlyArrays):
         # An empty list becomes an array of floats, which cannot index.
         if index.size == 0:
             index = index.astype(np.intp)
-        return Embeddings(
-            self.vectors[index],
-            self.ids[index],
-            None if self.speakers is None else self.speakers[index],
-            {name: values[index] for name, values in self.columns.items()},
-            None if self.covariances is None else self.covariances[index],
-            self.origin,
-        )
+        own = {name: getattr(self, name) for name in ("vectors", "ids", "speakers", "covariances")}
+        chosen = {name: values[index] for name, values in own.items() if values is not None}
+        return self.replace(**chosen, columns={name: v[index] for name, v in self.columns.items()})
 
     def where(self, **values: object) -> Embeddings:
         """The rows whose columns have these values (one value, or any of a list).
@@ -308,10 +302,7 @@ RESERVED = ("vectors", "ids", "speakers", "covariances", "origin")
 
 
 def read_embeddings(
-    path: str | PathLike[str],
-    *,
-    vectors: str | None = None,
-    speakers: str | PathLike[str] | None = None,
+    path: str | PathLike[str], *, vectors: str | None = None, speakers: str | PathLike[str] | None = None
 ) -> Embeddings:
     """Read embeddings from an NPZ archive, or from a Kaldi ark or scp file.
 
@@ -361,14 +352,11 @@ def _read_npz_embeddings(file: Path, wanted: str | None) -> Embeddings:
     else:
         name = next((given for given in (wanted, f"emb_{wanted}") if given in matrices), None)
     if name is None:
-        there = f"there are: {', '.join(matrices) or 'none'}"
-        if wanted is not None:
-            raise FileFormatError(f"{file}: no matrix {wanted!r}; {there}")
-        if not matrices:
+        what = "say which matrix holds the vectors (vectors=... or --vectors)"
+        if wanted is None and not matrices:
             raise FileFormatError(f"{file}: no matrix of numbers, one row per embedding, in it")
-        raise FileFormatError(
-            f"{file}: say which matrix holds the vectors (vectors=... or --vectors); {there}"
-        )
+        what = what if wanted is None else f"no matrix {wanted!r}"
+        raise FileFormatError(f"{file}: {what}; there are: {', '.join(matrices) or 'none'}")
     values = arrays[name]
     ids = named(list(arrays), ID_NAMES)
     if ids is None:
@@ -377,9 +365,8 @@ def _read_npz_embeddings(file: Path, wanted: str | None) -> Embeddings:
     # Covariances belong to the usual matrix; nothing says that they fit another that was chosen by name.
     covariances = arrays.get("covariances") if name in VECTOR_NAMES else None
     taken = {name, ids, speaker, "covariances"}
-    columns = {
-        key: array for key, array in arrays.items() if key not in taken and array.shape == (len(values),)
-    }
+    rest = {key: array for key, array in arrays.items() if key not in taken}
+    columns = {key: array for key, array in rest.items() if array.shape == (len(values),)}
     return Embeddings(values, arrays[ids], arrays[speaker] if speaker else None, columns, covariances, origin)
 
 
@@ -422,24 +409,26 @@ def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
     """
     of_kind(embeddings, Embeddings, "embeddings")
     file = Path(path)
-    if file.suffix.lower() == ".ark":
+    if ends_in_ark(file):
         write_kaldi(file, zip(embeddings.ids.tolist(), embeddings.vectors, strict=True))
         return
-    if file.suffix.lower() != ".npz":
-        raise InputError(f"{file}: the ending must be .npz or .ark")
     # Reading finds ids and speakers by these names, so a column of that name would be taken for them.
     clash = [name for name in embeddings.columns if name in (*RESERVED, *ID_NAMES, *SPEAKER_NAMES)]
     if clash:
         raise InputError(f"{file}: a column cannot have the name {clash[0]!r} in a file")
-    arrays: dict[str, Array] = {"vectors": embeddings.vectors, "ids": embeddings.ids}
-    if embeddings.speakers is not None:
-        arrays["speakers"] = embeddings.speakers
-    if embeddings.covariances is not None:
-        arrays["covariances"] = embeddings.covariances
-    if embeddings.origin:
-        arrays["origin"] = np.array(embeddings.origin)
+    arrays = {name: getattr(embeddings, name) for name in RESERVED}
+    arrays["origin"] = np.array(embeddings.origin) if embeddings.origin else None
+    known = {name: array for name, array in arrays.items() if array is not None}
     with replacing(file) as temporary, temporary.open("wb") as raw:
-        write_arrays(raw, {**arrays, **embeddings.columns})
+        write_arrays(raw, {**known, **embeddings.columns})
+
+
+def ends_in_ark(path: str | PathLike[str]) -> bool:
+    """Whether to write a Kaldi archive, rather than NPZ; other endings are refused."""
+    ending = Path(path).suffix.lower()
+    if ending not in (".ark", ".npz"):
+        raise InputError(f"{path}: the ending must be .npz or .ark")
+    return ending == ".ark"
 
 
 Arrays = Mapping[str, Array]
@@ -514,19 +503,21 @@ def naming_file(where: str) -> Iterator[None]:
         raise FileFormatError(f"{where}: {error}") from None
 
 
-class Saved(ReadOnlyArrays, ABC):
-    """Shared by what is kept in an NPZ file: ``arrays`` gives its content, ``from_arrays`` takes it back."""
+class Saved(ReadOnlyArrays):
+    """Shared by dataclasses that are kept in an NPZ file.
+
+    ``arrays`` gives the content of the file, ``from_arrays`` takes it back: by default all fields by name.
+    """
 
     schema: ClassVar[str]
     needed: ClassVar[tuple[str, ...]] = ()
     """Arrays without which a file is refused."""
 
-    @abstractmethod
     def arrays(self) -> dict[str, Array]:
         """What is saved."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    @abstractmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
         """What :meth:`arrays` described.
 
@@ -535,6 +526,7 @@ class Saved(ReadOnlyArrays, ABC):
         arrays
             Named arrays, as they were saved.
         """
+        return cls(**{one.name: arrays[one.name] for one in fields(cls)})  # type: ignore[arg-type]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to an NPZ file.
@@ -569,12 +561,3 @@ class SavedModel(Saved):
         for one in fields(self):  # type: ignore[arg-type]
             object.__setattr__(self, one.name, np.asarray(getattr(self, one.name), dtype=np.float64))
         super().__post_init__()
-
-    def arrays(self, prefix: str = "") -> dict[str, Array]:
-        """The arrays by name."""
-        return {prefix + field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str = "") -> Self:
-        """The model that :meth:`arrays` described."""
-        return cls(**{field.name: arrays[prefix + field.name] for field in fields(cls)})  # type: ignore[arg-type]

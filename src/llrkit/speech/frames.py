@@ -22,16 +22,16 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, one_of
+from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.files import existing_file, file_sha256
-from llrkit.base.process import warn_caller
+from llrkit.base.options import documented
+from llrkit.base.process import in_order, thread_count, warn_caller
 from llrkit.base.text import counted
-from llrkit.base.threads import in_order, thread_count
 from llrkit.errors import FileFormatError, InputError, LlrkitError, SpeechWarning
 from llrkit.io.array_files import read_arrays
 from llrkit.speech.embeddings import load_arrays, save_arrays
 from llrkit.speech.kaldi import index_scp, read_kaldi
-from llrkit.speech.models import NORMALIZATIONS
+from llrkit.speech.options import FrontEndOptions
 
 FRAMES_PER_SECOND = 100
 SILENCE_DB = -70.0
@@ -39,31 +39,13 @@ SILENCE_DB = -70.0
 _SMOOTH = 11  # frames whose majority decides whether the middle one is speech
 
 
-@dataclass(frozen=True)
-class FrontEnd:
+@documented(FrontEndOptions)
+class FrontEnd(FrontEndOptions):
     """How speech becomes frames: one every 10 ms, from windows of 25 ms.
 
     Parameters
     ----------
-    sample_rate
-        Samples per second; None takes each file as it is.
-    resample
-        Whether a file of another sample rate is resampled (by soxr) or refused.
-    channel
-        Which channel of files with several, from 0 on; None expects files with one.
-    n_ceps, n_bands
-        Cepstral coefficients (with the zeroth) and mel bands.
-    deltas
-        0, 1 or 2: how many time derivatives are appended.
-    normalize
-        'utterance': mean 0 and variance 1 over the frames that are kept; 'sliding': over ``window`` frames
-        around each; 'none'.
-    window
-        Frames of the sliding normalization.
-    speech_range
-        Frames are speech when they are at most this many dB below the loud ones; None keeps all frames.
-    seconds
-        Keep the first seconds of speech only.
+    {options}
 
     Examples
     --------
@@ -71,32 +53,8 @@ class FrontEnd:
     60
     >>> FrontEnd(normalize="whole")
     Traceback (most recent call last):
-    llrkit.errors.UnknownNameError: unknown normalization 'whole'; known are utterance, sliding, none
+    llrkit.errors.OptionError: normalize='whole': expected one of utterance, sliding, none
     """
-
-    sample_rate: int | None = None
-    channel: int | None = None
-    n_ceps: int = 20
-    n_bands: int = 24
-    deltas: int = 2
-    normalize: str = "utterance"
-    window: int = 301
-    speech_range: float | None = 30.0
-    seconds: float | None = None
-    resample: bool = True
-
-    def __post_init__(self) -> None:
-        one_of(self.normalize, NORMALIZATIONS, "normalization")
-        if not 1 <= self.n_ceps <= self.n_bands:
-            raise InputError(f"{self.n_ceps} cepstra from {self.n_bands} mel bands: give 1 to {self.n_bands}")
-        if self.deltas not in (0, 1, 2):
-            raise InputError(f"deltas must be 0, 1 or 2, got {self.deltas}")
-        if self.window < 2 or (self.channel is not None and self.channel < 0):
-            raise InputError(f"impossible window {self.window} or channel {self.channel}")
-        if self.speech_range is not None and not self.speech_range > 0:
-            raise InputError(f"the range of speech must be positive dB, got {self.speech_range}")
-        if self.seconds is not None and not self.seconds >= 1 / FRAMES_PER_SECOND:
-            raise InputError(f"the seconds of speech must be 0.01 at least, got {self.seconds}")
 
     @property
     def n_dimensions(self) -> int:
@@ -155,10 +113,9 @@ def with_deltas(cepstra: Array, order: int, *, reach: int = 2) -> Array:
     n, steps = len(cepstra), range(1, reach + 1)
     for _ in range(order):
         padded = np.pad(orders[-1], ((reach, reach), (0, 0)), mode="edge")
-        slope = sum(
-            (k * (padded[reach + k : reach + k + n] - padded[reach - k : reach - k + n]) for k in steps),
-            start=np.zeros_like(cepstra),
-        )
+        slope = np.zeros_like(cepstra)
+        for k in steps:
+            slope = slope + k * (padded[reach + k : reach + k + n] - padded[reach - k : reach - k + n])
         orders.append((slope / (2.0 * sum(k * k for k in steps))).astype(cepstra.dtype))
     return np.concatenate(orders, axis=1)
 
@@ -461,10 +418,8 @@ def checked_frames(frames: npt.ArrayLike, dimensions: int | None = None, name: s
     """
     array = np.asarray(frames)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
-        raise InputError(
-            f"{name}: frames must be numbers of shape (frames, dimensions), "
-            f"got {array.dtype} of shape {array.shape}"
-        )
+        got = f"got {array.dtype} of shape {array.shape}"
+        raise InputError(f"{name}: frames must be numbers of shape (frames, dimensions), {got}")
     if len(array) == 0 or array.shape[1] == 0:
         raise InputError(f"{name}: there are no frames (shape {array.shape})")
     if dimensions is not None and array.shape[1] != dimensions:
@@ -621,18 +576,14 @@ def input_key(frames: Frames, front_end: FrontEnd | None) -> str | None:
     return stage_key(frames.ids, frames.contents, how, *([frames.marks] if frames.marks else []))
 
 
+Watch = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is to do."""
 SPEECH_SECONDS = "speech_seconds"
 """The column with the seconds of speech of each utterance."""
 
 
 def load_all(
-    frames: Frames,
-    *,
-    bad_files: str = "error",
-    seconds: float | None = None,
-    watch: Callable[[str, int, int], None] | None = None,
-    stages: Stages | None = None,
-    front_end: FrontEnd | None = None,
+    frames: Frames, front_end: FrontEnd | None, bad_files: str, stages: Stages | None, watch: Watch
 ) -> Frames:
     """Load every utterance, and tell what is wrong with any of them.
 
@@ -640,15 +591,15 @@ def load_all(
 
     Parameters
     ----------
+    front_end
+        How the frames are made; utterances with less than half of the speech that it asks for are named.
     bad_files
         'error', or 'skip': utterances that cannot be used are left out, with a warning that names them.
-    seconds
-        The seconds of speech that were asked for; utterances with less than half are named.
-    watch
-        Called with what is being done, how much of it is done and how much there is.
-    stages, front_end
+    stages
         Where an earlier run noted what it saw of the same recordings with the same front end; they are then
         loaded only if their frames are needed.
+    watch
+        Called with what is being done, how much of it is done and how much there is.
     """
     kept = frames.kept()
     key = None if stages is None else input_key(frames, front_end)
@@ -667,8 +618,7 @@ def load_all(
         with ThreadPoolExecutor(thread_count() if kept.ahead else 1) as pool:
             for found in in_order(pool, length_or_problem, range(len(kept)), 2 * thread_count()):
                 seen[len(seen)] = found
-                if watch is not None:
-                    watch("frames", len(seen), len(kept))
+                watch("frames", len(seen), len(kept))
         good = {i: n for i, n in seen.items() if not isinstance(n, str)}
         plain = {
             "good": list(good), "lengths": list(good.values()),
@@ -694,6 +644,7 @@ def load_all(
     if kept.per_second is None:
         return kept
     spoken = tuple(round(n / kept.per_second, 2) for n in seen["lengths"])
+    seconds = None if front_end is None else front_end.seconds
     short = [pair for pair in zip(spoken, kept.ids, strict=True) if pair[0] < 0.5 * (seconds or 0.0)]
     if short:
         least, name = min(short)

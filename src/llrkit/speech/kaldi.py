@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from importlib import import_module
-from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO
@@ -14,12 +12,14 @@ import numpy as np
 
 from llrkit.base.arguments import Array
 from llrkit.base.files import existing_file, note_input, replacing
-from llrkit.errors import FileFormatError, InputError, MissingPackageError
+from llrkit.base.process import needed_package
+from llrkit.errors import FileFormatError, InputError
+from llrkit.io.read_options import PathArg
 
+_MATIO = ("kaldiio.matio", "Kaldi files need kaldiio", "audio")
 _LONGEST_TEXT = 1 << 26
 _MOST_DIGITS = 18  # of an offset: no file is larger
 _PROGRAMS = (b"PKL", b"NPY", b"AUD", b"RIF", b"fLa")  # kaldiio would unpickle the first
-Path_ = str | PathLike[str]
 Turns = Mapping[str, list[tuple[str, float, float]]]
 """For each recording its turns: speaker, start, end."""
 
@@ -43,7 +43,7 @@ def is_wav_scp(file: Path) -> bool:
 
 
 def read_wav_scp(
-    file: Path, folder: Path_ | None = None, *, require: bool = True
+    file: Path, folder: PathArg | None = None, *, require: bool = True
 ) -> dict[str, tuple[Path, int]]:
     """The audio file of each recording and its line; a command instead of a file is refused, never run.
 
@@ -78,7 +78,7 @@ def read_wav_scp(
     return files
 
 
-def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
+def read_segments(path: PathArg) -> dict[str, tuple[str, float, float, int]]:
     """Kaldi's segments: recording, start and end in seconds, and line of each segment."""
     file = existing_file(path)
     segments: dict[str, tuple[str, float, float, int]] = {}
@@ -95,7 +95,7 @@ def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
     return segments
 
 
-def read_rttm(path: Path_) -> Turns:
+def read_rttm(path: PathArg) -> Turns:
     """The turns of an RTTM file, by recording.
 
     Examples
@@ -122,7 +122,7 @@ def read_rttm(path: Path_) -> Turns:
     return turns
 
 
-def read_activity(path: Path_) -> dict[str, Array]:
+def read_activity(path: PathArg) -> dict[str, Array]:
     """Which frames are speech, one vector of zeros and ones per utterance (ark or scp)."""
     activity = {}
     for name, vector in read_kaldi(path):
@@ -142,16 +142,7 @@ def _seconds_in_line(text: str, where: str) -> float:
     return value
 
 
-def _kaldiio() -> ModuleType:
-    try:
-        # Importing a submodule by itself makes it an attribute of the package.
-        import_module("kaldiio.matio")
-        return import_module("kaldiio")
-    except ImportError:
-        raise MissingPackageError.of_extra("Kaldi files need kaldiio", "audio") from None
-
-
-def read_kaldi(path: str | PathLike[str]) -> Iterator[tuple[str, Array]]:
+def read_kaldi(path: PathArg) -> Iterator[tuple[str, Array]]:
     """Ids and arrays of an ark or scp file (by its ending), binary or text, in their order.
 
     An scp whose lines are commands (``cat x.ark |``) is refused, and so are pickled entries: both would run
@@ -167,12 +158,9 @@ def read_kaldi(path: str | PathLike[str]) -> Iterator[tuple[str, Array]]:
     """
     file = existing_file(path)
     if file.suffix.lower() == ".scp":
-        return ((name, load()) for name, _, load in index_scp(file))
-    return _read_ark(file)
-
-
-def _read_ark(file: Path) -> Iterator[tuple[str, Array]]:
-    matio = _kaldiio().matio
+        yield from ((name, load()) for name, _, load in index_scp(file))
+        return
+    matio = needed_package(*_MATIO)
     with file.open("rb") as raw:
         while True:
             at = raw.tell()
@@ -211,7 +199,7 @@ def _kaldi_array_at(source: Path, offset: int, where: str) -> Array:
     try:
         with source.open("rb") as raw:
             raw.seek(offset)
-            return _read_kaldi_array(raw, _kaldiio().matio, where)
+            return _read_kaldi_array(raw, needed_package(*_MATIO), where)
     except FileFormatError:
         raise
     except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
@@ -255,7 +243,7 @@ def read_kaldi_text(raw: BinaryIO) -> Array:
     return np.array(rows[0] if len(lines) == 1 and rows else rows)
 
 
-def write_kaldi(path: str | PathLike[str], arrays: Iterable[tuple[str, Array]]) -> None:
+def write_kaldi(path: PathArg, arrays: Iterable[tuple[str, Array]]) -> None:
     """Write an ark file and, beside it, the scp file that says where each array is.
 
     Examples
@@ -266,7 +254,7 @@ def write_kaldi(path: str | PathLike[str], arrays: Iterable[tuple[str, Array]]) 
     >>> [(name, vector.tolist()) for name, vector in read_kaldi(file.with_suffix(".scp"))]
     [('utt1', [1.0, 2.0])]
     """
-    kaldiio, file = _kaldiio(), Path(path)
+    matio, file = needed_package(*_MATIO), Path(path)
     index = file.with_suffix(".scp")
     if file == index:
         raise InputError(f"{file}: give the name of the ark file; the scp file is written beside it")
@@ -279,11 +267,11 @@ def write_kaldi(path: str | PathLike[str], arrays: Iterable[tuple[str, Array]]) 
                     raise InputError(f"{file}: Kaldi cannot hold the id {name!r}")
                 # An offset points behind the id and the blank, where the array begins.
                 lines.append(f"{name} {file}:{raw.tell() + len(name.encode()) + 1}\n")
-                kaldiio.save_ark(raw, {name: array})
+                matio.save_ark(raw, {name: array})
         scp.write_text("".join(lines), encoding="utf-8")
 
 
-def read_speakers(path: Path_, ids: Iterable[object], where: str) -> tuple[str, ...]:
+def read_speakers(path: PathArg, ids: Iterable[object], where: str) -> tuple[str, ...]:
     """The speaker of each id, from a file of ids and speakers (utt2spk); ``where`` says what has the ids."""
     file = existing_file(path)
     speakers: dict[str, str] = {}

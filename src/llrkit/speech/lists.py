@@ -5,38 +5,34 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from llrkit.base.arguments import Array, one_of
+from llrkit.base.arguments import Array
 from llrkit.base.files import existing_file, file_sha256, note_input
+from llrkit.base.options import documented
 from llrkit.base.process import warn_caller
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, SpeechWarning
 from llrkit.io.array_files import read_arrays
+from llrkit.io.read_options import PathArg
 from llrkit.io.selection import rows_where
 from llrkit.io.table_columns import named
 from llrkit.io.text_lines import open_text
+from llrkit.speech import kaldi
 from llrkit.speech.audio import Recording, check_headers, frames_of
 from llrkit.speech.embeddings import ID_NAMES, Embeddings, read_embeddings
 from llrkit.speech.frames import Frames, FrontEnd, read_frames
-from llrkit.speech.kaldi import (
-    is_wav_scp,
-    read_activity,
-    read_kaldi,
-    read_rttm,
-    read_segments,
-    read_speakers,
-    read_wav_scp,
-)
-from llrkit.speech.models import BAD_FILES
+from llrkit.speech.options import SpeechInput
+
+if TYPE_CHECKING:
+    from llrkit.keywords import SpeechInputKeywords
 
 SPEAKER_NAMES = ("speaker", "spk", "speaker_id", "spk_id", "model")
 MADE_HERE = ("audio_seconds", "frames", "norm", "sessions", "speech_seconds")
 """Columns that enrollment and extraction make."""
-Path_ = str | PathLike[str]
 FILE_NAMES = ("file", "path", "wav", "filename", "utterance", "utt", "segment", "id")
 
 _MOST_DIGITS = 15
@@ -54,7 +50,7 @@ class SpeechList:
     columns: Mapping[str, tuple[str | float, ...]] = field(default_factory=dict)
     """What else the list says of each file; a column of numbers holds numbers."""
 
-    def paths(self, folder: str | PathLike[str] | None = None, *, require: bool = True) -> list[Path]:
+    def paths(self, folder: PathArg | None = None, *, require: bool = True) -> list[Path]:
         """Where the files are: beside the list, or in another folder. One that is not there is refused."""
         # As the list is written, wherever the program runs.
         root = Path(self.origin).parent if folder is None else Path(folder)
@@ -67,7 +63,7 @@ class SpeechList:
         return paths
 
 
-def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -> SpeechList:
+def read_speech_list(path: PathArg, *, known: Container[str] = ()) -> SpeechList:
     """Read a list of speech files: a column of speakers and one of files, or files alone.
 
     Columns are separated by tabs, commas, semicolons or blanks. A header with names such as ``speaker`` and
@@ -151,39 +147,15 @@ def _numbers_if_all(texts: list[str]) -> tuple[str | float, ...]:
         return tuple(texts)
 
 
-def read_audio_list(
-    path: Path_,
-    front_end: FrontEnd,
-    *,
-    folder: Path_ | None = None,
-    segments: Path_ | None = None,
-    utt2spk: Path_ | None = None,
-    vad: Path_ | None = None,
-    bad_files: str = "error",
-) -> tuple[Frames, FrontEnd]:
-    """Frames of the recordings in a list, whose headers are all looked at first.
+def read_audio_list(path: PathArg, front_end: FrontEnd, asked: SpeechInput) -> tuple[Frames, FrontEnd]:
+    """Frames of the recordings in a list, or in Kaldi's wav.scp, whose headers are all looked at first.
 
-    Parameters
-    ----------
-    path
-        A list of speakers and files, or Kaldi's wav.scp.
-    front_end
-        How frames are made; its sample rate is that of most files if it has none.
-    folder
-        Where the files are, if not beside the list.
-    segments
-        Kaldi's segments: each becomes an utterance.
-    utt2spk
-        The speakers of utterances.
-    vad
-        Where speech is: an RTTM file, or Kaldi's voice activity (ark, scp).
-    bad_files
-        'error', or 'skip': files that cannot be used are left out, with a warning that names them.
+    The front end has the sample rate of most files if it has none.
     """
-    one_of(bad_files, BAD_FILES, "way with bad files")
-    file, require = Path(path), bad_files == "error"
+    folder, segments, utt2spk, vad = asked.folder, asked.segments, asked.utt2spk, asked.vad
+    file, require = Path(path), asked.bad_files == "error"
     if _is_audio_scp(file):
-        files = read_wav_scp(file, folder, require=require)
+        files = kaldi.read_wav_scp(file, folder, require=require)
         listed = SpeechList(str(file), tuple(files), None, tuple(line for _, line in files.values()))
         recordings = [Recording(place) for place, _ in files.values()]
     else:
@@ -194,7 +166,7 @@ def read_audio_list(
     if segments is not None:
         listed, recordings, within = _cut_into_segments(listed, recordings, segments)
     if utt2spk is not None:
-        listed = replace(listed, speakers=read_speakers(utt2spk, listed.files, listed.origin))
+        listed = replace(listed, speakers=kaldi.read_speakers(utt2spk, listed.files, listed.origin))
     if vad is not None:
         recordings = _with_speech_marks(listed, recordings, within, vad)
     how, seconds, problems = check_headers(recordings, front_end, require=require)
@@ -203,11 +175,8 @@ def read_audio_list(
     if not seconds:
         raise FileFormatError(f"{listed.origin}: no file can be used; the first: {problems[0]}")
     # Each file is hashed once, however many segments it holds.
-    hashes = {
-        place: file_sha256(place)[:32]
-        for place in dict.fromkeys(recording.path for recording in recordings)
-        if place.is_file()
-    }
+    places = dict.fromkeys(recording.path for recording in recordings)
+    hashes = {place: file_sha256(place)[:32] for place in places if place.is_file()}
     contents = []
     for recording in recordings:
         whole = recording.start == 0.0 and recording.end is None
@@ -229,11 +198,11 @@ def read_audio_list(
 
 
 def _cut_into_segments(
-    listed: SpeechList, recordings: Sequence[Recording], segments: Path_
+    listed: SpeechList, recordings: Sequence[Recording], segments: PathArg
 ) -> tuple[SpeechList, list[Recording], tuple[str, ...]]:
     """The segments as a list, what they are cut from, and the ids of the recordings they are parts of."""
     at = {name: i for i, name in enumerate(listed.files)}
-    parts = read_segments(segments)
+    parts = kaldi.read_segments(segments)
     for name, (recording, _, _, line) in parts.items():
         if recording not in at:
             raise FileFormatError(
@@ -248,22 +217,19 @@ def _cut_into_segments(
         tuple(line for _, _, _, line in parts.values()),
         {name: tuple(values[i] for i in places) for name, values in listed.columns.items()},
     )
-    bounds = [(start, end) for _, start, end, _ in parts.values()]
-    pieces = [
-        replace(recordings[i], start=start, end=end) for i, (start, end) in zip(places, bounds, strict=True)
-    ]
+    pieces = [replace(recordings[at[one]], start=start, end=end) for one, start, end, _ in parts.values()]
     return cut, pieces, within
 
 
 def _with_speech_marks(
-    listed: SpeechList, recordings: Sequence[Recording], within: Sequence[str], vad: Path_
+    listed: SpeechList, recordings: Sequence[Recording], within: Sequence[str], vad: PathArg
 ) -> list[Recording]:
-    kaldi = Path(vad).suffix.lower() in (".ark", ".scp")
-    activity, turns = read_activity(vad) if kaldi else {}, {} if kaldi else read_rttm(vad)
+    of_kaldi = Path(vad).suffix.lower() in (".ark", ".scp")
+    activity, turns = kaldi.read_activity(vad) if of_kaldi else {}, {} if of_kaldi else kaldi.read_rttm(vad)
     marked = []
     for i, (name, recording) in enumerate(zip(listed.files, recordings, strict=True)):
         where = f"{listed.origin}, line {listed.lines[i]}: {vad}"
-        if kaldi:
+        if of_kaldi:
             if name not in activity:
                 raise FileFormatError(f"{where} has no voice activity of {name!r}")
             marked.append(replace(recording, speech=activity[name]))
@@ -283,18 +249,13 @@ def _with_speech_marks(
 ARRAY_FILES = (".npz", ".ark", ".scp")
 
 
+@documented(SpeechInput)
 def read_speech(
-    path: Path_,
+    path: PathArg,
     *,
-    source: Path_ | None = None,
-    folder: Path_ | None = None,
     front_end: FrontEnd | None = None,
-    vectors: str | None = None,
-    segments: Path_ | None = None,
-    utt2spk: Path_ | None = None,
-    vad: Path_ | None = None,
-    bad_files: str = "error",
-    where: Sequence[str] = (),
+    options: SpeechInput | None = None,
+    **changes: Unpack[SpeechInputKeywords],
 ) -> tuple[Frames | Embeddings, FrontEnd | None]:
     """Read speech, frames or embeddings; gives the front end too, where frames are made from audio.
 
@@ -303,24 +264,11 @@ def read_speech(
     path
         A list of speakers and files (see ``read_speech_list``), Kaldi's wav.scp, or a file of embeddings
         or frames: NPZ, Kaldi ark or scp.
-    source
-        With a list: the file of frames or embeddings whose ids are in the list; without it, the list holds
-        audio files.
-    folder
-        Where the audio files are, if not beside the list.
     front_end
         How audio becomes frames; without a sample rate, that of most files is taken.
-    vectors
-        Which matrix of an NPZ file holds the embeddings, where there are several (see
-        :func:`read_embeddings`).
-    segments, vad
-        Of audio: Kaldi's segments, and where speech is (RTTM, or Kaldi's voice activity).
-    utt2spk
-        A file with the speaker of each utterance.
-    bad_files
-        'error', or 'skip' to leave out audio files that cannot be used, with a warning that names them.
-    where
-        Conditions such as ``split = train`` on the columns; only utterances that satisfy all are read.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Examples
     --------
@@ -331,41 +279,53 @@ def read_speech(
     >>> read_speech(home / "list.tsv", source=home / "xvectors.npz")[0]
     Embeddings(2 rows of 3 dimensions, 2 speakers)
     """
+    asked = SpeechInput.of(options, changes)
+    source, vectors, utt2spk = asked.source, asked.vectors, asked.utt2spk
     file = Path(path)
     how: FrontEnd | None = None
     speech: Frames | Embeddings
     of_arrays = holds_arrays(file)
-    if (of_arrays or source is not None) and (segments is not None or vad is not None):
+    if (of_arrays or source is not None) and (asked.segments is not None or asked.vad is not None):
         raise InputError(f"{file}: segments and voice activity are for audio files")
     if of_arrays and source is not None:
         raise InputError(f"{file}: holds frames or embeddings itself; {source} is for a list of ids")
     if of_arrays:
         speech = _read_frames_or_embeddings(file, vectors)
     elif source is not None:
-        stored = _read_frames_or_embeddings(Path(source), vectors)
-        # Read first, since its ids tell which column of the list holds them.
-        listed = read_speech_list(file, known=set(map(str, stored.ids)))
-        speech = _select_listed(stored, listed, str(source))
+        speech = _read_frames_or_embeddings(Path(source), vectors)
+        at = {name: i for i, name in enumerate(map(str, speech.ids))}
+        # Read after the ids, which tell which column of the list holds them.
+        listed = read_speech_list(file, known=at)
+        for name, line in zip(listed.files, listed.lines, strict=True):
+            if name not in at:
+                raise FileFormatError(f"{listed.origin}, line {line}: there is no {name!r} in {source}")
+        # The rows that are in the list, in its order, with its columns and speakers.
+        rows = [at[name] for name in listed.files]
+        if isinstance(speech, Frames):
+            speech = speech.subset(rows).with_columns(listed.columns)
+        else:
+            more = {name: np.array(values) for name, values in listed.columns.items()}
+            speech = speech.select(rows)
+            speech = speech.replace(columns={**speech.columns, **more})
+        if listed.speakers is not None:
+            speech = _with_speakers(speech, listed.speakers)
     else:
         if vectors is not None:
             raise InputError(f"{file}: a list of audio files has no embeddings {vectors!r} to choose")
-        speech, how = read_audio_list(
-            file, front_end or FrontEnd(), folder=folder, segments=segments, utt2spk=utt2spk, vad=vad,
-            bad_files=bad_files,
-        )  # fmt: skip
+        speech, how = read_audio_list(file, front_end or FrontEnd(), asked)
     if utt2spk is not None and how is None:
-        speech = _with_speakers(speech, read_speakers(utt2spk, speech.ids, str(file)))
-    if where:
+        speech = _with_speakers(speech, kaldi.read_speakers(utt2spk, speech.ids, str(file)))
+    if asked.where:
         # The id and the speaker can be asked for like any column.
         columns: dict[str, Sequence[object] | Array] = {"id": speech.ids, **speech.columns}
         if speech.speakers is not None:
             columns["speaker"] = speech.speakers
-        rows = rows_where(columns, where, str(file))
-        speech = speech.subset(rows.tolist()) if isinstance(speech, Frames) else speech.select(rows)
+        rows = rows_where(columns, asked.where, str(file)).tolist()
+        speech = speech.subset(rows) if isinstance(speech, Frames) else speech.select(rows)
     return speech, how
 
 
-def holds_arrays(path: Path_) -> bool:
+def holds_arrays(path: PathArg) -> bool:
     """Whether a file holds frames or embeddings, rather than a list.
 
     Examples
@@ -378,7 +338,7 @@ def holds_arrays(path: Path_) -> bool:
 
 
 def _is_audio_scp(file: Path) -> bool:
-    return file.suffix.lower() == ".scp" and file.is_file() and is_wav_scp(file)
+    return file.suffix.lower() == ".scp" and file.is_file() and kaldi.is_wav_scp(file)
 
 
 def _read_frames_or_embeddings(file: Path, vectors: str | None) -> Frames | Embeddings:
@@ -389,26 +349,10 @@ def _read_frames_or_embeddings(file: Path, vectors: str | None) -> Frames | Embe
             return read_embeddings(file, vectors=vectors)
         return read_frames(file)
     # Frames and embeddings have the same format in Kaldi; a matrix of several rows is frames.
-    first = None if vectors is not None else next(iter(read_kaldi(file)), None)
+    first = None if vectors is not None else next(iter(kaldi.read_kaldi(file)), None)
     if first is not None and first[1].ndim == 2 and len(first[1]) > 1:
         return read_frames(file)
     return read_embeddings(file, vectors=vectors)
-
-
-def _select_listed(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Frames | Embeddings:
-    """The rows that are in the list, in its order, with its speakers."""
-    at = {name: i for i, name in enumerate(map(str, speech.ids))}
-    for name, line in zip(listed.files, listed.lines, strict=True):
-        if name not in at:
-            raise FileFormatError(f"{listed.origin}, line {line}: there is no {name!r} in {source}")
-    rows = [at[name] for name in listed.files]
-    if isinstance(speech, Frames):
-        speech = speech.subset(rows).with_columns(listed.columns)
-    else:
-        more = {name: np.array(values) for name, values in listed.columns.items()}
-        speech = speech.select(rows)
-        speech = speech.replace(columns={**speech.columns, **more})
-    return speech if listed.speakers is None else _with_speakers(speech, listed.speakers)
 
 
 def _with_speakers(speech: Frames | Embeddings, speakers: tuple[str, ...]) -> Frames | Embeddings:

@@ -3,84 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, of_kind, one_of, positive, whole_number, yes_or_no
+from llrkit.base.arguments import Array, of_kind
+from llrkit.base.options import declared, documented
 from llrkit.base.process import cached_property, warn_caller
 from llrkit.base.text import as_number, counted
 from llrkit.errors import InputError, MissingPackageError, SpeechWarning
+from llrkit.io.array_files import part_of, prefixed
 from llrkit.speech import sides
-from llrkit.speech.backends import SCORERS, Backend, require_adaptation, train_adapted_backend, train_backend
+from llrkit.speech.backends import SCORERS, Backend, train_adapted_backend, train_backend
 from llrkit.speech.embeddings import Arrays, Embeddings, Saved, arrays_hash, write_embeddings
-from llrkit.speech.frames import IVECTORS, Frames, FrontEnd, Stages
-from llrkit.speech.models import BACKENDS
+from llrkit.speech.frames import IVECTORS, Frames, FrontEnd, Stages, Watch
 from llrkit.speech.models.gmm import SpeakerGMMs, adapt_means, gmm_scores
-from llrkit.speech.models.ivectors import Extractor, Watch, train_extractor
+from llrkit.speech.models.ivectors import Extractor, train_extractor
 from llrkit.speech.models.svm import refuse_background, session_rows_by_name, train_svm
 from llrkit.speech.models.transforms import parsed_step, speaker_codes
+from llrkit.speech.options import RecognizerOptions, TrainOptions
 from llrkit.speech.scoring import model_columns, normalized_scores, pooled_columns, row_columns
 from llrkit.speech.sides import Side, Sources, text_array
 
-
-@dataclass(frozen=True)
-class RecognizerOptions:
-    """What is decided before scoring: see :func:`train_recognizer`."""
-
-    backend: str = "plda"
-    uncertainty: bool = False
-    relevance: float = 16.0
-    top_gaussians: int | None = 5
-    cost: float = 1.0
-
-    def __post_init__(self) -> None:
-        one_of(self.backend, BACKENDS, "back-end")
-        yes_or_no(self.uncertainty, "uncertainty")
-        positive(self.relevance, "relevance")
-        positive(self.cost, "cost")
-        if self.top_gaussians is not None:
-            whole_number(self.top_gaussians, 1, "top_gaussians")
-
-
-def require_options(
-    backend: str,
-    steps: Sequence[object] | None = None,
-    *,
-    uncertainty: bool = False,
-    adapted: bool = False,
-    adaptation: str = "center",
-    weight: float | None = None,
-    rank: int | None = None,
-) -> None:
-    """Refuse options that the back-end does not have, or that cannot be combined.
-
-    Examples
-    --------
-    >>> require_options("cosine", rank=10)
-    Traceback (most recent call last):
-    llrkit.errors.InputError: rank is an option of plda, not of cosine
-    """
-    if steps is not None and backend == "ubm-gmm":
-        raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
-    for step in steps or ():
-        if isinstance(step, str):
-            parsed_step(step)
-    if rank is not None and backend != "plda":
-        raise InputError(f"rank is an option of plda, not of {backend}")
-    if uncertainty and backend != "plda":
-        raise InputError(f"uncertainty is for PLDA, not for {backend}")
-    if adapted and backend == "ubm-gmm":
-        raise InputError("the ubm-gmm back-end has no embeddings, so it is not adapted by them")
-    if adapted:
-        require_adaptation(adaptation, backend, weight)
-    elif adaptation != "center" or weight is not None:
-        raise InputError("adaptation and adaptation_weight are for embeddings to adapt to: give adapt=")
+if TYPE_CHECKING:
+    from llrkit.keywords import TrainKeywords
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +91,8 @@ class Recognizer(Saved):
             refuse_background(sources.ids, sources.speakers, self.background)
         # A cohort may be made of training speakers: they are neither enrolled nor tested.
         if use != "in the cohort":
-            sides.check_against_training(self.training, sources, use)
+            better = "scores will look better than they are"
+            sides.warn_of_shared(self.training, sources, f"{use} trained the recognizer", better, better)
         return sources
 
     def _prepared(self, speech: Frames | Embeddings, sources: Sources, watch: Watch | None) -> Side:
@@ -148,9 +100,8 @@ class Recognizer(Saved):
             # Kept in memory: every model, and every cohort, reads the test frames again.
             frames = self._frames(speech).kept()
             speakers = None if frames.speakers is None else text_array(frames.speakers)
-            return Side(
-                text_array(frames.ids), speakers, frames=frames, columns=frames.column_arrays, sources=sources
-            )
+            ids, columns = text_array(frames.ids), frames.column_arrays
+            return Side(ids, speakers, frames=frames, columns=columns, sources=sources)
         raw = self.embed(speech, watch=watch)
         ready = self._ready(raw)
         return Side(ready.ids, ready.speakers, ready, columns=row_columns(raw), sources=sources)
@@ -250,9 +201,21 @@ class Recognizer(Saved):
             Function that is told of the progress.
         """
         self.require_own_sides(models, cohort)
-        if cohort is not None:
-            sides.check_cohort(cohort.sources, models.sources, segments.sources)
-        sides.check_test_enrolled(models.sources, segments.sources, models.ids)
+        of_cohort = Sources() if cohort is None else cohort.sources
+        for side, what in ((segments, "tested"), (models, "enrolled")):
+            sides.warn_of_shared(
+                side.sources, of_cohort, f"of the cohort {what} too",
+                "error rates after normalization will be too low", "a cohort should hold impostors only",
+            )  # fmt: skip
+        shared = models.sources.segments_shared_with(segments.sources)
+        # scored_pairs leaves out pairs of one id, so a model called like its utterance never meets it.
+        tested = [name for name in shared if name not in set(models.ids.tolist())]
+        if tested:
+            warn_caller(
+                f"{counted(len(tested), 'test utterance')} also enrolled: {sides.some_names(tested)}; scores "
+                "against their own model are those of a recording with itself",
+                SpeechWarning,
+            )
         score = partial(self._score, report=None if watch is None else partial(watch, "scores"))
         return normalized_scores(score, models, segments, cohort, normalize=normalize, top=top)
 
@@ -334,12 +297,10 @@ class Recognizer(Saved):
             arrays.update(self.extractor.arrays())
         if self.backend is not None:
             arrays.update(self.backend.arrays())
-        if self.background is not None:
-            arrays["background.vectors"] = self.background.vectors
-            arrays["background.ids"] = self.background.ids
-            if self.background.speakers is not None:
-                arrays["background.speakers"] = self.background.speakers
-        arrays.update(self.training.arrays("training."))
+        for name in ("vectors", "ids", "speakers") if self.background is not None else ():
+            if (values := getattr(self.background, name)) is not None:
+                arrays[f"background.{name}"] = values
+        arrays |= prefixed("training.", self.training.arrays())
         if self.lengths is not None:
             arrays["training.lengths"] = self.lengths
         return arrays
@@ -359,13 +320,10 @@ class Recognizer(Saved):
             Named arrays, as they were saved.
         """
         options = RecognizerOptions(**json.loads(str(arrays["options"])))
-        background = None
-        if "background.vectors" in arrays:
-            background = Embeddings(
-                arrays["background.vectors"], arrays["background.ids"], arrays.get("background.speakers")
-            )
+        own = part_of(arrays, "background.")
+        background = Embeddings(own["vectors"], own["ids"], own.get("speakers")) if "vectors" in own else None
         backend = Backend.from_arrays(arrays) if "kinds" in arrays else None
-        training, lengths = Sources.from_arrays(arrays, "training."), arrays.get("training.lengths")
+        training, lengths = Sources.from_arrays(part_of(arrays, "training.")), arrays.get("training.lengths")
         return cls(options, Extractor.from_arrays(arrays), backend, background, training, lengths)
 
     def __repr__(self) -> str:
@@ -382,6 +340,7 @@ FEW_FRAMES = 50
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200
 SESSIONS_PER_FACTOR = 3
 _NEED_SPEAKERS = ("plda", "lda-cosine")
+_WITHOUT_EM = ("cosine", "lda-cosine", "svm")
 
 
 @dataclass(frozen=True)
@@ -431,28 +390,27 @@ def sizes_for(
 
 
 def require_feasible(
-    speech: Frames | Embeddings,
-    backend: str,
-    *,
-    steps: Sequence[str] | None = None,
-    n_gaussians: int | None = None,
-    n_factors: int | None = None,
-    rank: int | None = None,
-    dim: int | None = None,
+    speech: Frames | Embeddings, options: TrainOptions, extractor: Extractor | None = None
 ) -> None:
-    """Refuse what is known to fail from the list and the headers alone.
-
-    ``dim`` are the numbers in the i-vectors of an extractor that is there already.
+    """Refuse what is known to fail, or to say nothing, from the list and the headers alone.
 
     Examples
     --------
     >>> speech = Embeddings([[1.0], [2.0]], ["a", "b"], ["ann", "bo"])
-    >>> require_feasible(speech, "plda")
+    >>> require_feasible(speech, TrainOptions())
     Traceback (most recent call last):
     llrkit.errors.InputError: each of the 2 speakers has one session only: the variation within speakers ...
     """
-    n = len(speech)
-    named = [parsed_step(step) for step in steps or () if isinstance(step, str)]
+    n, backend = len(speech), options.backend
+    n_gaussians, n_factors = options.n_gaussians, options.n_factors
+    if extractor is not None or isinstance(speech, Embeddings):
+        for name in ("n_gaussians", "n_factors"):
+            if getattr(options, name) is not None:
+                raise options.error("{} is for training from speech; here only the back-end is trained", name)
+        if "iterations" in options.given() and backend in _WITHOUT_EM:
+            raise options.error(f"{{}} is for EM, which {backend} does not use", "iterations")
+    steps = options.steps if options.steps is not None else STEPS[backend]
+    named = [parsed_step(step) for step in steps]
     if backend in _NEED_SPEAKERS or any(name in ("lda", "wccn") for name, _ in named):
         if speech.speakers is None:
             what = "embeddings" if isinstance(speech, Embeddings) else "utterances"
@@ -464,16 +422,16 @@ def require_feasible(
         raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn")
     if isinstance(speech, Embeddings):
         dim = speech.dim
-    elif dim is None:
+    elif extractor is not None and extractor.model is not None:
+        dim = extractor.model.n_factors
+    else:
         if n_factors is not None and not 1 <= n_factors <= n and backend != "ubm-gmm":
             raise InputError(f"{n_factors} factors cannot be learned from {n} utterances; give 1 to {n}")
         # A hundred frames a second; before silence is dropped, so this is an upper limit.
         spoken = sum(as_number(value) for value in speech.columns.get("audio_seconds", ()))
         if n_gaussians is not None and spoken and 100.0 * spoken < 2 * n_gaussians:
-            raise InputError(
-                f"{spoken:.1f} s of audio are too little for {n_gaussians} Gaussians; give two frames each, "
-                f"at most {int(50 * spoken)}"
-            )
+            little = f"{spoken:.1f} s of audio are too little for {n_gaussians} Gaussians"
+            raise InputError(f"{little}; give two frames each, at most {int(50 * spoken)}")
         if n_gaussians is not None and spoken and 100.0 * spoken < FEW_FRAMES * n_gaussians:
             each = int(100.0 * spoken / n_gaussians)
             warn_caller(
@@ -493,8 +451,8 @@ def require_feasible(
             raise InputError(f"step {name}:{size}: {most} dimensions at most, from what there is")
         # The next step starts from what this one leaves.
         dim = size
-    if rank is not None and not 1 <= rank <= dim:
-        raise InputError(f"rank must be a whole number from 1 to {dim}, got {rank}")
+    if options.rank is not None and not 1 <= options.rank <= dim:
+        raise InputError(f"rank must be a whole number from 1 to {dim}, got {options.rank}")
 
 
 def _number_of_speakers(speech: Frames | Embeddings) -> int | None:
@@ -511,27 +469,17 @@ STEPS = {
 """The steps before scoring that each back-end takes unless told otherwise."""
 
 
+@documented(TrainOptions, without=("backend",))
 def train_recognizer(
     speech: Frames | Embeddings,
-    backend: str = "plda",
+    backend: str | None = None,
     *,
-    steps: Sequence[str] | None = None,
-    n_gaussians: int | None = None,
-    n_factors: int | None = None,
-    iterations: int = 10,
-    rank: int | None = None,
-    uncertainty: bool = False,
-    relevance: float = 16.0,
-    top_gaussians: int | None = 5,
-    cost: float = 1.0,
     front_end: FrontEnd | None = None,
-    rng: np.random.Generator | int = 0,
     watch: Watch | None = None,
     stages: Stages | None = None,
     extractor: Extractor | None = None,
-    adapt: Frames | Embeddings | None = None,
-    adaptation: str = "center",
-    adaptation_weight: float | None = None,
+    options: TrainOptions | None = None,
+    **changes: Unpack[TrainKeywords],
 ) -> Recognizer:
     """Train a recognizer on speakers that will neither enroll nor be tested.
 
@@ -542,28 +490,8 @@ def train_recognizer(
         'ubm-gmm' need to know the speakers, with several utterances of some of them.
     backend
         'plda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
-    steps
-        What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centered,
-        whitened and brought to one length for 'plda' and 'svm', centered for 'cosine', and projected by LDA
-        for 'lda-cosine'.
-    n_gaussians, n_factors
-        Sizes of the background model and of the i-vectors; by default what the data can carry (see
-        ``sizes_for``).
-    iterations
-        Steps of each EM.
-    rank
-        Dimensions of the speaker space of PLDA; by default all.
-    uncertainty
-        Whether PLDA adds the posterior covariance of an i-vector to the covariance within speakers, so that
-        short utterances are trusted less.
-    relevance, top_gaussians
-        Of UBM-GMM: the relevance factor of the adaptation, and how many Gaussians count in a frame.
-    cost
-        Of the support vector machines.
     front_end
         How the frames were made, kept so that others are made likewise.
-    rng
-        A generator or a seed.
     watch
         Called with what is being done, how much of it is done and how much there is to do.
     stages
@@ -571,9 +499,9 @@ def train_recognizer(
     extractor
         That of another recognizer: only the back-end is trained, on the i-vectors that it makes of speech, or
         on those that it made before.
-    adapt, adaptation, adaptation_weight
-        Speech or embeddings of the domain that is meant, and how the back-end is adapted to it: see
-        :func:`train_adapted_backend`.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Examples
     --------
@@ -589,35 +517,29 @@ def train_recognizer(
     (5, 20)
     """
     of_kind(speech, Frames | Embeddings, "speech")
-    options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
-    if isinstance(speech, Embeddings) and not (n_gaussians is None and n_factors is None):
-        raise InputError("n_gaussians and n_factors are for frames; these are embeddings")
-    require_options(
-        backend, steps, uncertainty=uncertainty, adapted=adapt is not None, adaptation=adaptation,
-        weight=adaptation_weight, rank=rank,
-    )  # fmt: skip
-    chosen = steps if steps is not None else STEPS[backend]
-    require_feasible(
-        speech, backend, steps=chosen, n_gaussians=n_gaussians,
-        n_factors=n_factors, rank=rank,
-        dim=None if extractor is None or extractor.model is None else extractor.model.n_factors,
-    )  # fmt: skip
+    asked = TrainOptions.of(options, {**({} if backend is None else {"backend": backend}), **changes})
+    require_feasible(speech, asked, extractor)
+    backend, adapt, iterations = asked.backend, asked.adapt, asked.iterations
+    decided = RecognizerOptions(**{name: getattr(asked, name) for name in declared(RecognizerOptions)})
+    if not asked.top_gaussians:
+        decided = replace(decided, top_gaussians=None)
+    chosen = asked.steps if asked.steps is not None else STEPS[backend]
     if extractor is not None and backend == "ubm-gmm":
         # UBM-GMM scoring needs the mixture alone, so the factors are not saved with it.
         mixture = Extractor(extractor.ubm, None, extractor.front_end)
-        return Recognizer(options, mixture, training=Sources.of(speech))
+        return Recognizer(decided, mixture, training=Sources.of(speech))
     if extractor is not None:
         embeddings = extracted(extractor, speech, watch)
     elif isinstance(speech, Frames):
         # Kept, since sizes, statistics and training read the same frames.
-        sizes = training_sizes(speech := speech.kept(), n_gaussians, n_factors, watch)
+        sizes = training_sizes(speech := speech.kept(), asked, watch)
         extractor, statistics = train_extractor(
             speech, n_gaussians=sizes.n_gaussians,
             n_factors=None if backend == "ubm-gmm" else sizes.n_factors,
-            iterations=iterations, front_end=front_end, rng=rng, watch=watch, stages=stages,
+            iterations=iterations, front_end=front_end, rng=asked.rng, watch=watch, stages=stages,
         )  # fmt: skip
         if extractor.model is None:
-            return Recognizer(options, extractor, training=Sources.of(speech))
+            return Recognizer(decided, extractor, training=Sources.of(speech))
         embeddings = extractor.model.extract(statistics)
         columns = {**embeddings.columns, **speech.column_arrays}
         embeddings = embeddings.replace(origin=extractor.fingerprint, columns=columns)
@@ -629,28 +551,32 @@ def train_recognizer(
         raise InputError("the ubm-gmm back-end is trained on speech, not on embeddings")
     else:
         embeddings = speech
-    if uncertainty and extractor is None and embeddings.covariances is None:
+    if asked.uncertainty and extractor is None and embeddings.covariances is None:
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
     # A support vector machine and LDA with the cosine need the steps only; their Backend has no PLDA.
     scorer = backend if backend in SCORERS else "cosine"
     # The posterior covariances are for scoring; steps and PLDA are trained on point estimates.
     plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
-        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)
+        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=asked.rank)
     else:
         in_domain = adapt if extractor is None else extracted(extractor, adapt, watch)
         if not isinstance(in_domain, Embeddings):
             raise InputError("the recognizer is trained on embeddings, so it is adapted by embeddings too")
         # Lengths to compare with are those of the domain that will be tested.
         raw = in_domain
-        sides.check_adaptation(Sources.of(speech), Sources.of(adapt))
+        # They would say nothing about another domain.
+        shared = Sources.of(speech).segments_shared_with(Sources.of(adapt))
+        if shared:
+            known = f"{counted(len(shared), 'utterance')} of the new domain trained the recognizer"
+            warn_caller(f"{known}: {sides.some_names(shared)}", SpeechWarning)
         trained = train_adapted_backend(
-            plain, in_domain.replace(covariances=None), chosen, adaptation=adaptation, scorer=scorer,
-            iterations=iterations, weight=adaptation_weight, rank=rank,
+            plain, in_domain.replace(covariances=None), chosen, adaptation=asked.adaptation, scorer=scorer,
+            iterations=iterations, weight=asked.adaptation_weight, rank=asked.rank,
         )  # fmt: skip
     background = trained.prepare(plain) if backend == "svm" else None
     lengths = sides.length_profile(raw.vectors)
-    return Recognizer(options, extractor, trained, background, Sources.of(speech), lengths)
+    return Recognizer(decided, extractor, trained, background, Sources.of(speech), lengths)
 
 
 def extracted(extractor: Extractor, speech: Frames | Embeddings, watch: Watch | None) -> Embeddings:
@@ -662,14 +588,13 @@ def extracted(extractor: Extractor, speech: Frames | Embeddings, watch: Watch | 
     return speech
 
 
-def training_sizes(
-    frames: Frames, n_gaussians: int | None, n_factors: int | None, watch: Watch | None = None
-) -> Sizes:
+def training_sizes(frames: Frames, asked: TrainOptions, watch: Watch | None) -> Sizes:
     """The sizes that are given, or that so many frames and utterances can carry."""
     n_frames = sum(int(as_number(n)) for n in frames.columns.get("frames", ()))
-    if n_gaussians is None and not n_frames:
+    if asked.n_gaussians is None and not n_frames:
         for i, array in enumerate(frames, 1):
             n_frames += len(array)
             if watch is not None:
                 watch("frames", i, len(frames))
-    return sizes_for(n_frames, len(frames), _number_of_speakers(frames), n_gaussians, n_factors)
+    people = _number_of_speakers(frames)
+    return sizes_for(n_frames, len(frames), people, asked.n_gaussians, asked.n_factors)

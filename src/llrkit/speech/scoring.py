@@ -10,11 +10,12 @@ Trials are all pairs or those of a list. Pairs of a list are picked by :func:`pi
 becomes a table by :func:`pair_table`, whether the two sides are embeddings or ids with speakers.
 """
 
+# ruff: noqa: A002 - options called format name formats
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from os import PathLike
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray, of_kind, one_of
 from llrkit.core.numerics import blocks
 from llrkit.errors import EmptyClassError, InfiniteScoreError, InputError, NaNScoreError
+from llrkit.io.read_options import PathArg
 from llrkit.io.selection import find_listed, with_listed_scores
 from llrkit.io.table_columns import TrialTable
 from llrkit.io.text_tables import long_table
@@ -30,20 +32,12 @@ from llrkit.scores import Scores
 from llrkit.scores.arrays import first_nan
 from llrkit.scores.source import Roles
 from llrkit.scores.trials import Trials
+from llrkit.speech import sides
 from llrkit.speech.embeddings import Embeddings
 from llrkit.speech.models import NORMS
 from llrkit.speech.models.svm import model_rows, values_if_constant
 from llrkit.speech.models.transforms import row_lengths, rows_per_block
-from llrkit.speech.sides import (
-    Ids,
-    Places,
-    Side,
-    Speakers,
-    different_ids,
-    label_names,
-    same_speaker,
-    trial_masks,
-)
+from llrkit.speech.sides import Ids, Places, Side, different_ids, same_speaker
 
 SELECTIONS = ("own", "other")
 MeanAndSd = tuple[FloatArray, FloatArray]
@@ -235,10 +229,8 @@ def as_norm(
     if top is not None:
         require_top(top, min(enroll.shape[1], test.shape[1]))
     if selection == "other" and enroll.shape[1] != test.shape[1]:
-        raise InputError(
-            f"the enrollments have {enroll.shape[1]} cohort members, the tests {test.shape[1]}: "
-            "selection='other' needs the same ones on both sides"
-        )
+        sizes = f"the enrollments have {enroll.shape[1]} cohort members, the tests {test.shape[1]}"
+        raise InputError(f"{sizes}: selection='other' needs the same ones on both sides")
     if top is None or selection == "own":
         z_mean, z_sd = _cohort_spread(enroll, "enrollment", top)
         t_mean, t_sd = _cohort_spread(test, "test", top)
@@ -467,21 +459,18 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
     array([3., 2.])
     """
     _require_matrix_shape(scores, enroll, test)
-    target, nontarget = trial_masks(enroll, test, same=same)
+    target, nontarget = sides.trial_masks(enroll, test, same=same)
     for mask, name in ((target, "target"), (nontarget, "nontarget")):
         if not mask.any():
             raise EmptyClassError(f"there are no {name} trials between these enrollments and tests")
     # Both sides are coded together, so that a speaker has one code wherever it occurs.
-    names, codes = np.unique(
-        np.concatenate([enroll.known_speakers, test.known_speakers]), return_inverse=True
-    )
-    sides = (codes[: len(enroll), None], codes[len(enroll) :])
-    # Views: nothing of the size of the matrix is copied before the masks pick from it.
-    by_trial = [np.broadcast_to(values, scores.shape) for values in sides]
-    columns = {
-        f"{side}_speaker": (values[target], values[nontarget])
-        for side, values in zip(("enroll", "test"), by_trial, strict=True)
-    }
+    speakers = np.concatenate([enroll.known_speakers, test.known_speakers])
+    names, codes = np.unique(speakers, return_inverse=True)
+    columns = {}
+    for side, own in (("enroll", codes[: len(enroll), None]), ("test", codes[len(enroll) :])):
+        # A view: nothing of the size of the matrix is copied before the masks pick from it.
+        of_trial = np.broadcast_to(own, scores.shape)
+        columns[f"{side}_speaker"] = (of_trial[target], of_trial[nontarget])
     categories = {name: names.tolist() for name in columns}
     return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)
 
@@ -517,7 +506,7 @@ def matrix_trials(
     Trials(4 rows: score, label, enroll, test; columns enroll_speaker, test_speaker)
     """
     _require_matrix_shape(scores, enroll, test)
-    target, nontarget = trial_masks(enroll, test, same=same)
+    target, nontarget = sides.trial_masks(enroll, test, same=same)
     more: dict[str, Array] = {}
     for name in ("speaker", *columns):
         more |= {f"enroll_{name}": enroll.column(name)[:, None], f"test_{name}": test.column(name)}
@@ -606,12 +595,7 @@ def listed_trials(
 
 
 def write_matrix(
-    scores: Array,
-    enroll: Embeddings,
-    test: Embeddings,
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002
+    scores: Array, enroll: Embeddings, test: Embeddings, path: PathArg, *, format: str | None = None
 ) -> None:
     """Write all scores of a matrix, without labels, in any of the formats of :func:`llrkit.write_trials`.
 
@@ -699,78 +683,36 @@ def pooled_columns(columns_of_rows: Columns, rows: Sequence[npt.NDArray[np.intp]
     return columns
 
 
-SideColumns = tuple[Mapping[str, Array], Mapping[str, Array]]
-"""What else is known of the enrollments and of the tests."""
-
-
-def all_pairs_table(
-    scores: Array,
-    enroll_ids: Ids,
-    test_ids: Ids,
-    *,
-    speakers: Speakers | None = None,
-    columns: SideColumns = ({}, {}),
+def scored_pairs(
+    scores: Array, models: Side, segments: Side, trial_list: TrialTable | None = None
 ) -> TrialTable:
-    """One trial per cell of a matrix of scores, but none of a segment against itself (the same id).
+    """Trials of two sides: those of a list, or all pairs but those of a segment with itself (the same id).
 
-    ``speakers`` of both sides give the labels, if they are known, and two columns; ``columns`` of either side
-    become ``enroll_<name>`` and ``test_<name>``.
+    Labels follow from the speakers of both sides, if they are known, unless the list has some. Speakers and
+    columns of either side become ``enroll_<name>`` and ``test_<name>``, unless the list has them.
 
     Examples
     --------
-    >>> speakers = (["ann"], ["ann", "bo"])
-    >>> all_pairs_table(np.array([[1.5, -2.0]]), ["a"], ["x", "y"], speakers=speakers).table.rows()
+    >>> models = Side(np.array(["a"]), np.array(["ann"]))
+    >>> segments = Side(np.array(["x", "y"]), np.array(["ann", "bo"]))
+    >>> scored_pairs(np.array([[1.5, -2.0]]), models, segments).table.rows()
     [('a', 'x', 1.5, 'target', 'ann', 'ann'), ('a', 'y', -2.0, 'nontarget', 'ann', 'bo')]
     """
-    label = None if speakers is None else label_names(same_speaker(speakers))
-    enroll, test = _columns_of_side(speakers, columns)
-    # Values of the enrollment side are a column and broadcast along the tests; those of the test side
-    # are a row.
-    more = {**{name: values[:, None] for name, values in enroll.items()}, **test}
-    mask = different_ids(enroll_ids, test_ids)
-    return pair_table(scores, enroll_ids, test_ids, mask=mask, label=label, more=more)
-
-
-def _columns_of_side(
-    speakers: Speakers | None, columns: SideColumns
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    sides = []
-    for i, side in enumerate(("enroll", "test")):
-        named = {} if speakers is None else {f"{side}_speaker": np.asarray(speakers[i], dtype=np.str_)}
-        sides.append({**named, **{f"{side}_{name}": np.asarray(v) for name, v in columns[i].items()}})
-    return sides[0], sides[1]
-
-
-def listed_pairs_table(
-    scores: Array,
-    trial_list: TrialTable,
-    enroll_ids: Sequence[str],
-    test_ids: Sequence[str],
-    *,
-    speakers: Speakers | None = None,
-    columns: SideColumns = ({}, {}),
-) -> TrialTable:
-    """The trials of a list with their scores, in its order.
-
-    If the list has no labels, they come from the ``speakers`` of both sides, if these are known. Columns of
-    either side are added as in :func:`all_pairs_table`, unless the list has them.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from llrkit.io.selection import read_trial_list
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "trials"
-    >>> _ = file.write_text("b x\\na x\\n")
-    >>> listed_pairs_table(np.array([[1.5], [-2.0]]), read_trial_list(file), ["a", "b"], ["x"]).table.rows()
-    [('b', 'x', -2.0), ('a', 'x', 1.5)]
-    """
-    listed = find_listed(trial_list, enroll_ids, test_ids)
+    ids = models.ids.tolist(), segments.ids.tolist()
+    listed = None if trial_list is None else find_listed(trial_list, *ids)
+    # Of all pairs, values of the models are a column, which is broadcast along the row of the segments.
+    at: tuple[Any, Any] = np.s_[(slice(None), None), :] if listed is None else listed
+    named: tuple[dict[str, Array], dict[str, Array]] = {}, {}
     labels = None
-    if trial_list.label is None and speakers is not None:
-        labels = label_names(same_speaker(speakers, listed))
-    more = {
-        name: values[places]
-        for side, places in zip(_columns_of_side(speakers, columns), listed, strict=True)
-        for name, values in side.items()
-    }
-    return with_listed_scores(trial_list, pick_listed(scores, listed), labels, more)
+    if models.speakers is not None and segments.speakers is not None:
+        named = {"speaker": models.speakers}, {"speaker": segments.speakers}
+        if trial_list is None or trial_list.label is None:
+            is_target = same_speaker((models.speakers, segments.speakers), listed)
+            labels = np.where(is_target, "target", "nontarget")
+    more: dict[str, Array] = {}
+    for side, own, who, places in zip((models, segments), named, ("enroll", "test"), at, strict=True):
+        more |= {f"{who}_{name}": np.asarray(v)[places] for name, v in {**own, **side.columns}.items()}
+    if trial_list is not None and listed is not None:
+        return with_listed_scores(trial_list, pick_listed(scores, listed), labels, more)
+    mask = different_ids(models.ids, segments.ids)
+    return pair_table(scores, models.ids, segments.ids, mask=mask, label=labels, more=more)

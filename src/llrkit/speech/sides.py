@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from os import PathLike
 
 import numpy as np
@@ -14,6 +14,7 @@ from llrkit.base.arguments import Array, of_kind
 from llrkit.base.process import warn_caller
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, SpeechWarning
+from llrkit.io.array_files import part_of, prefixed
 from llrkit.speech.embeddings import Arrays, Embeddings, load_arrays, naming_file, save_arrays
 from llrkit.speech.frames import Frames
 from llrkit.speech.models.gmm import SpeakerGMMs
@@ -76,18 +77,16 @@ class Sources:
         own = set(self.speakers or ())
         return [name for name in dict.fromkeys(other.speakers or ()) if name in own]
 
-    def arrays(self, prefix: str) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Array]:
         """What is saved."""
-        named = {"ids": self.ids, "speakers": self.speakers, "contents": self.contents}
         # Empty tuples are left out: an array without entries could not be told from an absent one.
-        return {prefix + name: np.array(values, dtype=str) for name, values in named.items() if values}
+        return {name: np.array(values, dtype=str) for name, values in vars(self).items() if values}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str) -> Sources:
+    def from_arrays(cls, arrays: Arrays) -> Sources:
         """What :meth:`arrays` described; empty in a file that says nothing of it."""
-        own = [arrays.get(prefix + name) for name in ("ids", "speakers", "contents")]
-        ids, speakers, contents = (None if one is None else tuple(map(str, one.tolist())) for one in own)
-        return cls(ids or (), speakers, contents)
+        known = {one.name for one in fields(cls)} & arrays.keys()
+        return cls(**{name: tuple(map(str, arrays[name].tolist())) for name in known})
 
 
 def vector_hashes(vectors: Array) -> tuple[str, ...]:
@@ -172,27 +171,22 @@ class Side:
             Whether this is a cohort.
         """
         if self.frames is not None:
-            raise InputError(
-                f"{path}: a ubm-gmm recognizer is tested with frames, which are not saved; "
-                "give the list itself"
-            )
-        arrays: dict[str, Array] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}
-        if self.speakers is not None:
-            arrays["speakers"] = self.speakers
-        if self.embeddings is not None:
-            arrays["vectors"] = self.embeddings.vectors
+            unsaved = "a ubm-gmm recognizer is tested with frames, which are not saved"
+            raise InputError(f"{path}: {unsaved}; give the list itself")
+        own = self.embeddings
+        arrays: dict[str, Array | None] = {"ids": self.ids, "recognizer": np.array(self.recognizer)}
+        arrays["speakers"] = self.speakers
+        if own is not None:
             # Test segments have no such column; each is a single session.
-            sessions = self.embeddings.columns.get("sessions", np.ones(len(self), dtype=np.int64))
-            arrays["sessions"] = sessions
-            if self.embeddings.covariances is not None:
-                arrays["covariances"] = self.embeddings.covariances
+            sessions = own.columns.get("sessions", np.ones(len(self), dtype=np.int64))
+            arrays |= {"vectors": own.vectors, "sessions": sessions, "covariances": own.covariances}
         if self.mixtures is not None:
             arrays["means"] = self.mixtures.means
         if self.machines is not None:
-            arrays["weights"], arrays["offsets"] = self.machines.weights, self.machines.offsets
-        arrays.update({_COLUMN + name: values for name, values in self.columns.items()})
-        arrays.update(self.sources.arrays(_SOURCE))
-        save_arrays(path, COHORT_SCHEMA if cohort else SCHEMA, arrays)
+            arrays |= {"weights": self.machines.weights, "offsets": self.machines.offsets}
+        known = {name: array for name, array in arrays.items() if array is not None}
+        known |= prefixed(_COLUMN, self.columns) | prefixed(_SOURCE, self.sources.arrays())
+        save_arrays(path, COHORT_SCHEMA if cohort else SCHEMA, known)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, cohort: bool = False) -> Side:
@@ -218,14 +212,9 @@ class Side:
                 machines = LinearModels(ids, arrays["weights"], arrays["offsets"])
             if embeddings is None and mixtures is None and machines is None:
                 raise FileFormatError(f"{path}: there are no models in it")
-            columns = {
-                name.removeprefix(_COLUMN): values
-                for name, values in arrays.items()
-                # A column of another length would be of something else, in a file that was changed by
-                # hand.
-                if name.startswith(_COLUMN) and values.shape == ids.shape
-            }
-            sources = Sources.from_arrays(arrays, _SOURCE)
+            # A column of another length would be of something else, in a file that was changed by hand.
+            columns = {name: v for name, v in part_of(arrays, _COLUMN).items() if v.shape == ids.shape}
+            sources = Sources.from_arrays(part_of(arrays, _SOURCE))
         made_by = str(arrays["recognizer"])
         return cls(ids, speakers, embeddings, None, mixtures, machines, made_by, columns, sources)
 
@@ -255,11 +244,6 @@ def same_speaker(speakers: Speakers, listed: Places | None = None) -> Array:
         return np.asarray(enroll[:, None] == test)
     rows, columns = listed
     return np.asarray(enroll[rows] == test[columns])
-
-
-def label_names(is_target: Array) -> npt.NDArray[np.str_]:
-    """The labels of trials as words."""
-    return np.where(is_target, "target", "nontarget")
 
 
 def different_ids(enroll_ids: Ids, test_ids: Ids) -> Array:
@@ -321,70 +305,22 @@ def check_repeats(given: Sources) -> None:
     what = "recording" if (given.contents or ("",))[0].startswith("audio") else "embedding"
     for i, j in pairs:
         if given.speakers is not None and given.speakers[i] != given.speakers[j]:
-            raise InputError(
-                f"{given.ids[i]} and {given.ids[j]} are the same {what}, but of speakers "
-                f"{given.speakers[i]} and {given.speakers[j]}"
-            )
+            two = f"but of speakers {given.speakers[i]} and {given.speakers[j]}"
+            raise InputError(f"{given.ids[i]} and {given.ids[j]} are the same {what}, {two}")
     if pairs:
         names = [f"{given.ids[j]} (as {given.ids[i]})" for i, j in pairs]
         warn_caller(f"the same {what} under two names, and counted twice: {some_names(names)}", SpeechWarning)
 
 
-def check_against_training(training: Sources, given: Sources, what: str) -> None:
-    """Speakers that trained the recognizer must neither enroll nor be tested."""
-    better = "scores will look better than they are"
-    _warn_of_shared(training, given, f"{what} trained the recognizer", better, better)
-
-
-def check_cohort(cohort: Sources, models: Sources, segments: Sources) -> None:
-    """A cohort of impostors must not hold what is scored."""
-    for other, what in ((segments, "tested"), (models, "enrolled")):
-        _warn_of_shared(
-            other,
-            cohort,
-            f"of the cohort {what} too",
-            "error rates after normalization will be too low",
-            "a cohort should hold impostors only",
-        )
-
-
-def _warn_of_shared(one: Sources, other: Sources, use: str, of_utterances: str, of_speakers: str) -> None:
+def warn_of_shared(one: Sources, other: Sources, use: str, of_utterances: str, of_speakers: str) -> None:
     """Warn of utterances that both hold, or else of speakers, and say what follows from either."""
     utterances, speakers = one.segments_shared_with(other), one.speakers_shared_with(other)
     # Shared utterances imply shared speakers, and are the graver mistake; one warning is enough.
-    if utterances:
-        text = f"{counted(len(utterances), 'utterance')} {use}: {some_names(utterances)}; {of_utterances}"
-        warn_caller(text, SpeechWarning)
-    elif speakers:
-        text = f"{counted(len(speakers), 'speaker')} {use}: {some_names(speakers)}; {of_speakers}"
-        warn_caller(text, SpeechWarning)
-
-
-def check_test_enrolled(models: Sources, segments: Sources, model_ids: Iterable[object]) -> None:
-    """A recording that is enrolled and tested is compared with itself.
-
-    A model of one utterance that is called like it is never tried against it.
-    """
-    names = set(map(str, model_ids))
-    # all_pairs_table leaves out pairs of one id, so a model called like its utterance never meets it.
-    shared = [name for name in models.segments_shared_with(segments) if name not in names]
+    shared, what, then = utterances, "utterance", of_utterances
+    if not utterances:
+        shared, what, then = speakers, "speaker", of_speakers
     if shared:
-        warn_caller(
-            f"{counted(len(shared), 'test utterance')} also enrolled: {some_names(shared)}; scores "
-            "against their own model are those of a recording with itself",
-            SpeechWarning,
-        )
-
-
-def check_adaptation(training: Sources, new: Sources) -> None:
-    """Embeddings of the new domain that are those of the training say nothing about another domain."""
-    shared = training.segments_shared_with(new)
-    if shared:
-        warn_caller(
-            f"{counted(len(shared), 'utterance')} of the new domain trained the recognizer: "
-            f"{some_names(shared)}",
-            SpeechWarning,
-        )
+        warn_caller(f"{counted(len(shared), what)} {use}: {some_names(shared)}; {then}", SpeechWarning)
 
 
 def check_splits(

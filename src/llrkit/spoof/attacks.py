@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from llrkit.base.arguments import of_kind, real_number
+from llrkit.base.arguments import of_kind, real_number, share
 from llrkit.base.text import Json, counted, percent
 from llrkit.core.counting import count_bins
 from llrkit.core.groups import BONA_FIDE
@@ -122,11 +122,12 @@ class AttackDetection(Result):
             ("ACER", percent(self.acer),
              f"{_interval_ends(self.acer_interval)}  mean of both; not in the standard since 2023"),
         ]  # fmt: skip
-        table += [
-            (f"BPCER{1 / rate:.0f}" if rate else "BPCER at 0", percent(value),
-             f"{self._bpcer_ends(rate)}  BPCER at APCER {percent(rate)}")
-            for rate, value in self.bpcer_at.items()
-        ]  # fmt: skip
+        few = "" if self.n_subjects is None else ", or of too few subjects"
+        for rate, value in self.bpcer_at.items():
+            at = self.bpcer_at_intervals[rate]
+            ends = f"[no interval: too few errors of a kind{few}]" if at is None else _interval_ends(at)
+            name = f"BPCER{1 / rate:.0f}" if rate else "BPCER at 0"
+            table.append((name, percent(value), f"{ends}  BPCER at APCER {percent(rate)}"))
         if self.iapar is not None:
             # Adding 0.0 turns -0.0 into 0.0.
             where = f"ASV threshold {(self.asv_threshold or 0.0) + 0.0:.4g}, worst species"
@@ -140,13 +141,6 @@ class AttackDetection(Result):
             if one.iapar is not None and one.iapar_interval is not None:
                 table.append((f"IAPAR {one.species}", percent(one.iapar), _interval_ends(one.iapar_interval)))
         return table
-
-    def _bpcer_ends(self, rate: float) -> str:
-        ends = self.bpcer_at_intervals[rate]
-        if ends is not None:
-            return _interval_ends(ends)
-        few = "" if self.n_subjects is None else ", or of too few subjects"
-        return f"[no interval: too few errors of a kind{few}]"
 
     @property
     def note(self) -> str:
@@ -217,8 +211,6 @@ def attack_detection(
     trials.require("cm", "spoof")
     # Both classes of the countermeasure on these trials; ISO/IEC 30107-3 asks for a stated threshold.
     cut = eer_threshold(cm_source(trials)) if threshold is None else real_number(threshold, "threshold")
-    if math.isnan(cut):
-        raise InputError("threshold must be a number")
     # species by name, and the attack that each is; without attacks all spoofs are one species
     attacks: dict[str, str | None] = {name: name for name in attack_names(trials, "cm")}
     if trials.attack is None:
@@ -227,21 +219,55 @@ def attack_detection(
     # Bona fide means targets and non-targets alike.
     every = trials.pair("cm", BONA_FIDE, ("spoof",))
     n_bona_fide, bpcer, bpcer_interval = _rate_and_interval(every, 0, cut, people, level)
-    found = _bpcers_at(trials, attacks, apcers, people, level)
-    asv_cut, accepted = _asv_threshold_and_iapar(trials, asv_threshold, attacks, people, level)
+    # BPCER at the lowest threshold where no species has a higher APCER, and the species that decides it: the
+    # interval is the one of that species; None where it rejects all.
+    wanted = [share(rate, "an APCER") for rate in apcers]
+    highest: dict[float, tuple[float, str]] = {}
+    for name, attack in attacks.items():
+        path = error_path(count_bins(cm_source(trials, attack)))
+        for rate in wanted:
+            # The lowest threshold that this species allows; misses there are the BPCER.
+            worst = float(path.p_miss[np.argmax(path.p_fa <= rate)]), name
+            # The standard reports the worst species, so the highest of these counts.
+            highest[rate] = max(highest.get(rate, worst), worst)
+    intervals: dict[float, Range | None] = dict.fromkeys(wanted)
+    # One evaluation for each species that decides some rate, not for each rate.
+    for name in sorted({name for _, name in highest.values()}):
+        source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attacks[name])
+        result = measure(source, [])
+        own_rates = [rate for rate in wanted if highest[rate][1] == name]
+        cuts = {rate: threshold_for_false_alarms(source, result.summaries.bins, rate) for rate in own_rates}
+        # Rejecting everything has no threshold, and no interval.
+        finite = {rate: one for rate, one in cuts.items() if math.isfinite(one)}
+        if finite:
+            found = miss_at_fa(source, result, list(finite.values()), people, level)
+            intervals |= {rate: found.interval(one) for rate, one in finite.items()}
+    asv_cut = None
+    if asv_threshold is not None:
+        if "asv" not in trials.systems:
+            raise InputError("asv_threshold is for trials with ASV scores")
+        asv_cut = real_number(asv_threshold, "asv_threshold")
+    elif "asv" in trials.systems:
+        with suppress(EmptyClassError):  # without targets or non-targets no threshold is given by itself
+            asv_cut = asv_eer_threshold(trials)
     species = []
     for name, attack in attacks.items():
         source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attack)
         own = _rate_and_interval(source, 1, cut, people, level)
-        species.append(SpeciesRate(name, *own, *accepted.get(name, (None, None))))
+        species.append(SpeciesRate(name, *own, iapar=None))
+        if asv_cut is not None:
+            with suppress(EmptyClassError):  # attacks without ASV scores
+                source = trials.pair("asv", ("target",), ("spoof",), attack=attack)
+                _, iapar, ends = _rate_and_interval(source, 1, asv_cut, people, level)
+                species[-1] = replace(species[-1], iapar=iapar, iapar_interval=ends)
     return AttackDetection(
         threshold=cut,
         bpcer=bpcer,
         bpcer_interval=bpcer_interval,
         n_bona_fide=n_bona_fide,
         species=tuple(species),
-        bpcer_at={rate: value for rate, (value, _) in found.items()},
-        bpcer_at_intervals={rate: ends for rate, (_, ends) in found.items()},
+        bpcer_at={rate: highest[rate][0] for rate in wanted},
+        bpcer_at_intervals=intervals,
         asv_threshold=asv_cut,
         level=level,
         n_subjects=None if people is None else people.n_speakers,
@@ -261,66 +287,3 @@ def _rate_and_interval(
     rates = curve_rates(source, [cut], people, level)
     own = (rates.miss, rates.fa)[class_index]
     return n, errors / n, (float(own.low[0]), float(own.high[0]))
-
-
-def _bpcers_at(
-    trials: SpoofTrials,
-    attacks: Mapping[str, str | None],
-    apcers: Sequence[float],
-    people: Speakers | None,
-    level: float,
-) -> dict[float, tuple[float, Range | None]]:
-    """BPCER, with its interval, at the lowest threshold where no species has a higher APCER.
-
-    An interval is that of the species which asks for the highest threshold; None where it rejects all.
-    """
-    wanted = [float(rate) for rate in apcers]
-    for rate in wanted:
-        if not 0.0 <= rate <= 1.0:
-            raise InputError(f"an APCER is between 0 and 1, got {rate!r}")
-    highest: dict[float, tuple[float, str]] = {}
-    for name, attack in attacks.items():
-        path = error_path(count_bins(cm_source(trials, attack)))
-        for rate in wanted:
-            # The lowest threshold that this species allows; misses there are the BPCER.
-            own = float(path.p_miss[np.argmax(path.p_fa <= rate)]), name
-            # The standard reports the worst species, so the highest of these counts.
-            highest[rate] = max(highest.get(rate, own), own)
-    intervals: dict[float, Range | None] = dict.fromkeys(wanted)
-    # One evaluation for each species that decides some rate, not for each rate.
-    for name in sorted({name for _, name in highest.values()}):
-        source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attacks[name])
-        result = measure(source, [])
-        own_rates = [rate for rate in wanted if highest[rate][1] == name]
-        cuts = {rate: threshold_for_false_alarms(source, result.summaries.bins, rate) for rate in own_rates}
-        # Rejecting everything has no threshold, and no interval.
-        finite = {rate: cut for rate, cut in cuts.items() if math.isfinite(cut)}
-        if finite:
-            found = miss_at_fa(source, result, list(finite.values()), people, level)
-            intervals |= {rate: found.interval(cut) for rate, cut in finite.items()}
-    return {rate: (highest[rate][0], intervals[rate]) for rate in wanted}
-
-
-def _asv_threshold_and_iapar(
-    trials: SpoofTrials,
-    threshold: float | None,
-    attacks: Mapping[str, str | None],
-    people: Speakers | None,
-    level: float,
-) -> tuple[float | None, dict[str, tuple[float, Range]]]:
-    """The threshold of the ASV system, and the share of each species that it accepts."""
-    if "asv" not in trials.systems:
-        if threshold is not None:
-            raise InputError("asv_threshold is for trials with ASV scores")
-        return None, {}
-    try:
-        cut = asv_eer_threshold(trials) if threshold is None else real_number(threshold, "asv_threshold")
-    except EmptyClassError:  # without targets or non-targets no threshold is given by itself
-        return None, {}
-    rates = {}
-    for name, attack in attacks.items():
-        with suppress(EmptyClassError):  # attacks without ASV scores
-            source = trials.pair("asv", ("target",), ("spoof",), attack=attack)
-            _, rate, ends = _rate_and_interval(source, 1, cut, people, level)
-            rates[name] = rate, ends
-    return cut, rates

@@ -10,23 +10,14 @@ from typing import Literal
 import numpy as np
 
 from llrkit.base.arguments import FloatArray, IntArray, of_kind, one_of, real_number, share
-from llrkit.base.text import not_among
 from llrkit.core.counting import count_bins
 from llrkit.core.groups import BONA_FIDE
-from llrkit.core.numerics import blocks
 from llrkit.core.pav import ErrorPath, ScoreBins, error_path, pav_blocks
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.costs import losses_at
 from llrkit.metrics.discrimination import Curve
 from llrkit.scores import ScoreSource
-from llrkit.spoof.counts import (
-    KindBins,
-    KindPath,
-    at_threshold,
-    count_kinds,
-    first_place_at_level,
-    nearest_threshold,
-)
+from llrkit.spoof import counts
 from llrkit.spoof.trials import SpoofTrials, System
 
 
@@ -69,8 +60,7 @@ class SpoofCosts:
         prices = (self.c_miss, self.c_fa, self.c_fa_spoof)
         if not all(0.0 <= c < math.inf for c in prices) or self.default <= 0.0:
             raise InputError(f"costs must be finite, not negative and not all zero, got {prices}")
-        if self.form not in ("asvspoof5", "asvspoof2019"):
-            raise UnknownNameError(f"unknown form {self.form!r}; known are asvspoof5, asvspoof2019")
+        one_of(self.form, ("asvspoof5", "asvspoof2019"), "form")
 
     @property
     def weights(self) -> tuple[float, float, float]:
@@ -141,22 +131,31 @@ DECIDING: tuple[System, ...] = ("sasv", "asv", "cm")
 
 
 def spoof_costs(given: Costs) -> SpoofCosts:
-    """Costs by name, or as they are.
+    """Costs by name, from their numbers as text, or as they are.
 
     Parameters
     ----------
     given
-        The name of a preset, or costs.
+        The name of a preset, ``P_TARGET,P_NONTARGET,P_SPOOF[,C_MISS,C_FA,C_FA_SPOOF]``, or costs.
 
     Examples
     --------
-    >>> spoof_costs("a-dcf1").c_fa_spoof
-    20.0
+    >>> spoof_costs("a-dcf1").c_fa_spoof, spoof_costs("0.9,5%,5%,1,10,20").c_fa_spoof
+    (20.0, 20.0)
     """
     if isinstance(given, SpoofCosts):
         return given
-    if given not in PRESETS:
-        raise UnknownNameError(f"unknown costs {not_among(given, PRESETS)}")
+    if given[:1].isdigit() or given[:1] == ".":
+        try:
+            numbers = [
+                float(one[:-1]) / 100.0 if one.endswith("%") else float(one) for one in given.split(",")
+            ]
+        except ValueError:
+            numbers = []
+        if len(numbers) not in (3, 6):
+            raise InputError(f"costs {given}: expected a name, or PTAR,PNON,PSPF[,CMISS,CFA,CFASPF]")
+        return SpoofCosts(given, *numbers)  # type: ignore[arg-type]
+    one_of(given, PRESETS, "costs")
     return PRESETS[given]
 
 
@@ -197,7 +196,7 @@ def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float |
     of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
     where = costs.threshold if threshold is None else real_number(threshold, "threshold")
-    return costs.cost(*at_threshold(trials, decision_score(trials), where))
+    return costs.cost(*counts.at_threshold(trials, decision_score(trials), where))
 
 
 def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
@@ -217,20 +216,15 @@ def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
     0.0
     """
     of_kind(trials, SpoofTrials, "trials")
-    return min_a_dcf_from_bins(count_kinds(trials, decision_score(trials)).bins(), spoof_costs(costs))
+    return min_a_dcf_from_bins(counts.count_kinds(trials, decision_score(trials)).bins(), spoof_costs(costs))
 
 
-def min_a_dcf_from_bins(bins: KindBins, costs: SpoofCosts) -> float:
+def min_a_dcf_from_bins(bins: counts.KindBins, costs: SpoofCosts) -> float:
     """Minimum a-DCF of counted bins."""
-    path = bins.path
-    # in blocks, which stay in the cache
-    return min(
-        float(costs.costs(path.p_miss[here], path.p_fa[here], path.p_fa_spoof[here]).min())
-        for here in blocks(len(path.p_miss))
-    )
+    return float(path_costs(bins.path, costs).min())
 
 
-def path_costs(path: KindPath, costs: SpoofCosts) -> FloatArray:
+def path_costs(path: counts.KindPath, costs: SpoofCosts) -> FloatArray:
     """The a-DCF at every threshold of a path."""
     return costs.costs(path.p_miss, path.p_fa, path.p_fa_spoof)
 
@@ -309,12 +303,12 @@ class TandemCostCurve(Curve):
         return float(self.cost.min())
 
 
-def asv_eer_threshold(trials: SpoofTrials, bins: KindBins | None = None) -> float:
+def asv_eer_threshold(trials: SpoofTrials, bins: counts.KindBins | None = None) -> float:
     """The equal-error threshold of the ASV system as the organizers take it, see :func:`eer_nearest`."""
-    bins = count_kinds(trials, "asv").bins() if bins is None else bins
+    bins = counts.count_kinds(trials, "asv").bins() if bins is None else bins
     pair = trials.pair_to_count("asv", ("target",), ("nontarget",))
     # By the organizers' convention, since published t-DCFs depend on this very threshold.
-    return nearest_threshold(pair, bins.pair(nontarget=True, spoof=False))
+    return counts.nearest_threshold(pair, bins.pair(nontarget=True, spoof=False))
 
 
 def cm_source(trials: SpoofTrials, attack: str | None = None) -> ScoreSource:
@@ -370,11 +364,11 @@ def min_t_dcf(
             # Its terms leave out the ASV errors, so rejecting everybody would cost nothing
             # (docs/notes/decisions-models.md).
             raise InputError(FREE_2019)
-        return min_free_t_dcf(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)
+        return min_free_t_dcf(counts.count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)
     threshold = _fixed_asv_threshold(trials, asv_threshold)
     if counting == "joint":
         return _min_joint_t_dcf(trials, costs, threshold)
-    terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
+    terms = TandemTerms.of(costs, counts.at_threshold(trials, "asv", threshold))
     return min_from_terms(terms, error_path(count_bins(cm_source(trials))))
 
 
@@ -410,10 +404,12 @@ def t_dcf(
     """
     of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
-    terms = TandemTerms.of(costs, at_threshold(trials, "asv", _fixed_asv_threshold(trials, asv_threshold)))
-    if cm_threshold is not None:
-        real_number(cm_threshold, "cm_threshold")
-    return act_from_terms(terms, cm_source(trials), cm_threshold)
+    terms = TandemTerms.of(
+        costs, counts.at_threshold(trials, "asv", _fixed_asv_threshold(trials, asv_threshold))
+    )
+    where = terms.threshold if cm_threshold is None else real_number(cm_threshold, "cm_threshold")
+    losses = losses_at(cm_source(trials), thresholds=[where])
+    return float(terms.cost(losses.p_miss, losses.p_fa)[0])
 
 
 def t_dcf_curve(
@@ -441,7 +437,7 @@ def t_dcf_curve(
     of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
     threshold = _fixed_asv_threshold(trials, asv_threshold)
-    terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
+    terms = TandemTerms.of(costs, counts.at_threshold(trials, "asv", threshold))
     path = error_path(count_bins(cm_source(trials)))
     cost = terms.cost(path.p_miss, path.p_fa)
     return TandemCostCurve(path.threshold, cost, path.p_miss, path.p_fa, threshold, costs.name)
@@ -449,19 +445,10 @@ def t_dcf_curve(
 
 def min_from_terms(terms: TandemTerms, cm: ErrorPath) -> float:
     """The minimum over the errors of the CM system; in blocks, which stay in the cache."""
-    return min(
-        float(terms.cost(cm.n_miss[here] / cm.n_target, cm.n_fa[here] / cm.n_nontarget).min())
-        for here in blocks(len(cm.threshold))
-    )
+    return float(terms.cost(cm.p_miss, cm.p_fa).min())
 
 
-def act_from_terms(terms: TandemTerms, cm: ScoreSource, threshold: float | None = None) -> float:
-    """The cost at the threshold of LLRs, or at a given one."""
-    losses = losses_at(cm, thresholds=[terms.threshold if threshold is None else threshold])
-    return float(terms.cost(losses.p_miss, losses.p_fa)[0])
-
-
-def min_free_t_dcf(asv: KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
+def min_free_t_dcf(asv: counts.KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
     """The minimum over the thresholds of both systems.
 
     For every threshold of the ASV system the best one of the CM system is a vertex of its convex hull.
@@ -493,8 +480,8 @@ def _fixed_asv_threshold(trials: SpoofTrials, asv_threshold: float | str) -> flo
 def _min_joint_t_dcf(trials: SpoofTrials, costs: SpoofCosts, threshold: float) -> float:
     """Both systems counted together: who fails the ASV system is below every threshold of the CM system."""
     both = trials.gated("asv", threshold, "cm")
-    path: KindPath = count_kinds(both, "cm").bins().path
-    terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
+    path: counts.KindPath = counts.count_kinds(both, "cm").bins().path
+    terms = TandemTerms.of(costs, counts.at_threshold(trials, "asv", threshold))
     # below the first finite score those who failed the ASV system would be accepted
     allowed = path.threshold > -np.inf
     cost = path_costs(path, costs)[allowed] * costs.default
@@ -566,10 +553,10 @@ def t_eer(trials: SpoofTrials) -> float:
     """
     of_kind(trials, SpoofTrials, "trials")
     cm = error_path(count_bins(cm_source(trials)))
-    return t_eer_from_bins(count_kinds(trials, "asv").bins(), cm).t_eer
+    return t_eer_from_bins(counts.count_kinds(trials, "asv").bins(), cm).t_eer
 
 
-def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
+def t_eer_from_bins(asv: counts.KindBins, cm: ErrorPath) -> TandemPoint:
     """The concurrent t-EER of counted ASV scores and the errors of the CM system."""
     if not all(asv.n):
         raise InputError("the t-EER needs targets, non-targets and spoofs with ASV scores")
@@ -618,7 +605,7 @@ def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
     return min((point(root(rates[:, i], rates[:, i + 1])) for i in changes), key=lambda one: one.t_eer)
 
 
-def until_crossing(path: KindPath) -> FloatArray:
+def until_crossing(path: counts.KindPath) -> FloatArray:
     """Pmiss and both Pfa (rows) up to where misses and false alarms of non-targets are equal."""
     rates = np.stack([path.p_miss, path.p_fa, path.p_fa_spoof])
     # argmax gives the first True: misses only rise along the path.
@@ -653,33 +640,30 @@ def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1
     [0.0, 0.0]
     """
     of_kind(trials, SpoofTrials, "trials")
-    asv = count_kinds(trials, "asv").bins().path
+    asv = counts.count_kinds(trials, "asv").bins().path
     cm = error_path(count_bins(cm_source(trials)))
     rates = np.stack([asv.p_miss, asv.p_fa, asv.p_fa_spoof])
-    shares = [share(prevalence, "prevalence") for prevalence in prevalences]
-    return [_tandem_eer_path(rates, asv.threshold, cm, prevalence) for prevalence in shares]
 
+    def path(prevalence: float) -> TandemEerPath:
+        accepted = (1.0 - prevalence) * rates[1] + prevalence * rates[2]
+        # Elsewhere the ASV system alone rejects more targets than are accepted of others, and no CM
+        # threshold can help.
+        kept = rates[0] <= accepted
+        m, f, s = rates[:, kept]
 
-def _tandem_eer_path(
-    rates: FloatArray, thresholds: FloatArray, cm: ErrorPath, prevalence: float
-) -> TandemEerPath:
-    accepted = (1.0 - prevalence) * rates[1] + prevalence * rates[2]
-    # Elsewhere the ASV system alone rejects more targets than are accepted of others, and no CM
-    # threshold can help.
-    kept = rates[0] <= accepted
-    m, f, s = rates[:, kept]
+        def gap(vertex: IntArray) -> FloatArray:
+            p_miss, p_fa = cm.p_miss[vertex], cm.p_fa[vertex]
+            missed = p_miss + (1.0 - p_miss) * m
+            return np.asarray(missed - (1.0 - prevalence) * (1.0 - p_miss) * f - prevalence * p_fa * s)
 
-    def gap(vertex: IntArray) -> FloatArray:
-        p_miss, p_fa = cm.p_miss[vertex], cm.p_fa[vertex]
-        missed = p_miss + (1.0 - p_miss) * m
-        return np.asarray(missed - (1.0 - prevalence) * (1.0 - p_miss) * f - prevalence * p_fa * s)
+        # the gap rises along the path of the CM system: the first vertex where it is not negative
+        low = counts.first_place_at_level(gap, np.zeros(len(m)), len(cm.threshold))
+        before = np.maximum(low - 1, 0)
+        below, above = -gap(before), gap(low)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # At the first vertex there is nothing before it to interpolate from.
+            along = np.where((low > 0) & (below + above > 0.0), below / (below + above), 1.0)
+        p_miss = cm.p_miss[before] + along * (cm.p_miss[low] - cm.p_miss[before])
+        return TandemEerPath(prevalence, asv.threshold[kept], cm.threshold[low], p_miss + (1.0 - p_miss) * m)
 
-    # the gap rises along the path of the CM system: the first vertex where it is not negative
-    low = first_place_at_level(gap, np.zeros(len(m)), len(cm.threshold))
-    before = np.maximum(low - 1, 0)
-    below, above = -gap(before), gap(low)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # At the first vertex there is nothing before it to interpolate from.
-        along = np.where((low > 0) & (below + above > 0.0), below / (below + above), 1.0)
-    p_miss = cm.p_miss[before] + along * (cm.p_miss[low] - cm.p_miss[before])
-    return TandemEerPath(prevalence, thresholds[kept], cm.threshold[low], p_miss + (1.0 - p_miss) * m)
+    return [path(share(prevalence, "prevalence")) for prevalence in prevalences]

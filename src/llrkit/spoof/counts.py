@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 
 import numpy as np
@@ -18,10 +18,9 @@ from llrkit.core.cells import Grid, TrialCounts, count_trials, distinct_ascendin
 from llrkit.core.counting import count_below
 from llrkit.core.groups import BONA_FIDE, ValueCounts, attack_name, attack_positions, spoof_mask
 from llrkit.core.pav import ScoreBins, crossing_of_rejected, from_zero
-from llrkit.core.summaries import FieldwiseSums, Grouped, ReadOnlyArrays, SummaryBase
+from llrkit.core.summaries import FieldwiseSums, Grouped, ReadOnlyArrays
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
+from llrkit.scores import AnyTrials, DerivedSource, Labels, Scores, ScoreSource, as_source
 from llrkit.scores.labels import KINDS
 from llrkit.spoof.trials import SpoofTrials, System
 
@@ -192,7 +191,7 @@ def count_kinds(trials: SpoofTrials, system: System) -> KindCounts:
         return KindCounts.of(scores, target, nontarget, groups, ascending=True)
     source = trials.source_of(system)
     # Only the targets: their scores are all the thresholds that matter.
-    grid = source.reduce(lambda chunk: Grid.of(chunk, only="target"))
+    grid = source.reduce(partial(Grid.of, only="target"))
     if grid.n_target == 0 or grid.target is None:
         raise no_targets
     return source.reduce(KindCounts.at(grid.target, trials.kind_column, trials.attack))
@@ -203,8 +202,6 @@ def attack_names(trials: SpoofTrials, system: System) -> list[str]:
     column = trials.attack
     if column is None:
         return []
-    if trials.in_memory:
-        return sorted(trials.ascending_attacks(system))
     spoofs = trials.pair(system, BONA_FIDE, ("spoof",)).with_columns(column)
     seen = spoofs.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
     return sorted(attack_name(value) for value, (_, n_spoofs) in seen.items() if n_spoofs)
@@ -229,8 +226,14 @@ def at_thresholds(
         accepted = total - below
     else:
         chosen = trials.kind_column, trials.attack, attack
-        counts = trials.source_of(system).reduce(lambda chunk: _AcceptedOfKinds.of(chunk, chosen, cuts))
-        accepted, total = counts.accepted.copy(), counts.total
+
+        def count(chunk: Scores) -> FloatArray:
+            kinds = scores_of_kinds(chunk, chosen)
+            accepted = [[np.count_nonzero(values >= cut) for values in kinds] for cut in cuts]
+            return np.array([*accepted, [len(values) for values in kinds]], dtype=np.float64)
+
+        counts = trials.source_of(system).reduce(count)
+        accepted, total = counts[:-1], counts[-1]
     # The first column becomes misses: what is not accepted.
     accepted[:, 0] = total[0] - accepted[:, 0]
     with np.errstate(invalid="ignore"):
@@ -249,21 +252,6 @@ def scores_of_kinds(chunk: Scores, chosen: Chosen) -> tuple[Array, Array, Array]
     if column is not None and attack is not None:
         spoofs = spoofs[attack_positions(chunk, column, spoof).get(attack, np.empty(0, dtype=np.intp))]
     return chunk.target, chunk.nontarget[~spoof], spoofs
-
-
-@dataclass(frozen=True, eq=False)
-class _AcceptedOfKinds(FieldwiseSums):
-    """How many of each kind are accepted at some thresholds, of how many."""
-
-    accepted: FloatArray
-    total: FloatArray
-
-    @classmethod
-    def of(cls, chunk: Scores, chosen: Chosen, cuts: FloatArray) -> _AcceptedOfKinds:
-        kinds = scores_of_kinds(chunk, chosen)
-        accepted = [[np.count_nonzero(values >= cut) for values in kinds] for cut in cuts]
-        total = np.array([len(values) for values in kinds], dtype=np.float64)
-        return cls(np.array(accepted, dtype=np.float64).reshape(-1, 3), total)
 
 
 @dataclass(frozen=True)
@@ -288,8 +276,8 @@ def eer_nearest(source: AnyTrials, labels: Labels | None = None) -> float:
 
     The programs of the ASVspoof challenges sort all trials, targets before non-targets of the same score, go
     from one to the next, and take the first place where the two rates are nearest. It depends on the order
-    among ties and is a mean of two different rates; :func:`llrkit.eer_roc` has neither fault. For published
-    numbers to the last digit.
+    among ties and is a mean of two different rates; :func:`llrkit.metrics.eer_roc` has neither fault. For
+    published numbers to the last digit.
 
     Parameters
     ----------
@@ -303,7 +291,7 @@ def eer_nearest(source: AnyTrials, labels: Labels | None = None) -> float:
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> eer_nearest(scores), lk.eer_roc(scores)
+    >>> eer_nearest(scores), lk.metrics.eer_roc(scores)
     (0.225, 0.25)
     """
     return nearest_point(count_trials(as_source(source, labels)).bins()).eer
@@ -360,30 +348,14 @@ def nearest_threshold(source: ScoreSource, bins: ScoreBins) -> float:
     return float(np.sort(within.nontarget)[y - 1] if y else np.sort(within.target)[x - 1])
 
 
-@dataclass(frozen=True, eq=False)
-class _ScoresByKind(SummaryBase):
-    """All scores of targets, non-targets and spoofs, in the order of the trials."""
-
-    scores: tuple[Array, Array, Array]
-
-    def __add__(self, other: _ScoresByKind) -> _ScoresByKind:
-        first, second, third = (np.concatenate(pair) for pair in zip(self.scores, other.scores, strict=True))
-        return _ScoresByKind((first, second, third))
-
-    def __mul__(self, weight: float) -> _ScoresByKind:
-        return self
-
-
 def _scores_in_memory(trials: SpoofTrials, system: System, attack: str | None) -> tuple[Array, Array, Array]:
     """All scores of a system: of targets, non-targets and spoofs, or the spoofs of one attack."""
     source = trials.source_of(system)
     if source.roles.weight is not None:
         raise InputError("the nearest-point t-EER is not defined for weighted trials")
-    if trials.in_memory:
-        scores = trials.ascending_kinds(system, attack)
-    else:
-        chosen = trials.kind_column, trials.attack, attack
-        scores = source.reduce(lambda chunk: _ScoresByKind(scores_of_kinds(chunk, chosen))).scores
+    bona_fide = trials.pair(system, ("target",), ("nontarget",)).scores()
+    spoofs = trials.pair(system, ("target",), ("spoof",), attack=attack).scores()
+    scores = bona_fide.target, bona_fide.nontarget, spoofs.nontarget
     for kind, values in zip(KINDS, scores, strict=True):
         if len(values) == 0:
             raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")

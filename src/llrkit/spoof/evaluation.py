@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
-from llrkit.base.arguments import RNG, real_number, seed_of
+from llrkit.base.arguments import real_number, seed_of
+from llrkit.base.options import documented
 from llrkit.base.text import Json, counted, number, percent
 from llrkit.core.cells import BelowCounts
 from llrkit.core.counting import count_bins
@@ -23,7 +24,11 @@ from llrkit.spoof.counts import KindCounts, at_thresholds, attack_names, count_k
 from llrkit.spoof.intervals import SpoofCounts, SpoofSettings, cm_thresholds, spoof_intervals, spoof_numbers
 from llrkit.spoof.trials import SpoofTrials, System
 from llrkit.trust.jackknife import Uncertainty
-from llrkit.trust.speakers import Columns, find_speakers
+from llrkit.trust.speakers import find_speakers
+from llrkit.verbs.options import SpoofOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import SpoofKeywords
 
 EER_WORDS = {
     "roc": "on the interpolated ROC",
@@ -203,17 +208,14 @@ class SpoofEvaluation(Result):
         return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
 
     def _frame_rows(self) -> list[dict[str, Json]]:
-        return [
-            {"attack": name, **one._frame_row()} for name, one in ({None: self} | dict(self.attacks)).items()
-        ]
-
-    def _frame_row(self) -> dict[str, Json]:
-        row: dict[str, Json] = {f"n_{kind}": n for kind, n in self.n.items()}
-        for name, value in self.numbers.items():
-            row[name] = value
-            if self.uncertainty is not None:
-                row[f"{name}_low"], row[f"{name}_high"] = self.intervals.get(name, (None, None))
-        return row
+        rows: list[dict[str, Json]] = []
+        for attack, one in ({None: self} | dict(self.attacks)).items():
+            rows.append({"attack": attack, **{f"n_{kind}": n for kind, n in one.n.items()}})
+            for name, value in one.numbers.items():
+                rows[-1][name] = value
+                if one.uncertainty is not None:
+                    rows[-1][f"{name}_low"], rows[-1][f"{name}_high"] = one.intervals.get(name, (None, None))
+        return rows
 
     def _repr_html_(self) -> str:
         tables = html_table(["", "", ""], self.rows(), left=(0, 2))
@@ -297,35 +299,28 @@ def sizes_in_words(n: Mapping[Kind, float], *, bona_fide: bool = False) -> str:
     return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)
 
 
+@documented(SpoofOptions, without=("costs",))
 def evaluate(
     trials: SpoofTrials,
-    costs: Sequence[Costs] | Costs = ("asvspoof5", "a-dcf1"),
+    costs: Sequence[Costs] | Costs | None = None,
     *,
-    tandem: Sequence[Costs] | Costs = ("asvspoof5", "asvspoof2019"),
-    eer: Literal["roc", "hull", "nearest"] = "roc",
-    asv_threshold: float | Literal["eer"] = "eer",
-    speakers: Columns | None = None,
-    level: float = 0.95,
-    rng: RNG = 0,
+    options: SpoofOptions | None = None,
+    **changes: Unpack[SpoofKeywords],
 ) -> SpoofEvaluation:
     """Evaluate targets, non-targets and spoofs: EERs of each pair, a-DCF, t-DCF, t-EER, and every attack.
+
+    With ``speakers`` all numbers get intervals for trials that share speakers (a jackknife).
 
     Parameters
     ----------
     trials
         The trials.
-    costs, tandem
-        Priors and prices of the a-DCF and of the t-DCF: names of presets, or :class:`SpoofCosts`.
-    eer
-        The convention of equal error rates: on the interpolated ROC, on its convex hull, or at the nearest
-        observed point, as the organizers of ASVspoof take it.
-    asv_threshold
-        Where the ASV system of the tandem decides: its equal-error threshold, or a number.
-    speakers
-        The column, or the two columns, with the speakers of the two sides of a trial: all numbers get
-        intervals for trials that share speakers (a jackknife).
-    level, rng
-        Of the intervals.
+    costs
+        Priors and prices of the a-DCF: names of presets, or :class:`SpoofCosts`; by default
+        ``"asvspoof5"`` and ``"a-dcf1"``.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Examples
     --------
@@ -340,30 +335,55 @@ def evaluate(
     >>> result.t_dcf[0].name, round(result.t_dcf[0].min, 3)
     ('asvspoof5', 0.322)
     """
-    seed = seed_of(rng)
+    asked = SpoofOptions.of(options, changes if costs is None else {**changes, "costs": costs})
     if not isinstance(trials, SpoofTrials):
         raise InputError(
             f"expected SpoofTrials, got {type(trials).__name__}: SpoofTrials(table, asv=, cm=, sasv=)"
         )
-    probability(level, "level")
-    settings = SpoofSettings(_all_costs(costs), _all_costs(tandem), eer)
-    system = decision_score(trials)
-    counted, uncounted = _count_alone(trials)
-    fixed = None if isinstance(asv_threshold, str) else real_number(asv_threshold, "asv_threshold")
-    where = _asv_decision(trials, counted, asv_threshold)
+    seed, level = seed_of(asked.rng), probability(asked.level, "level")
+    costs, tandem = _all_costs(asked.costs), _all_costs(asked.tandem)
+    # The counts of the systems that decide alone, and why there are none where a countermeasure remains.
+    counted: dict[System, KindCounts] = {}
+    uncounted: dict[str, str] = {}
+    for name in trials.systems:
+        try:
+            # A countermeasure has two classes, bona fide and spoofed, which are counted elsewhere.
+            if name != "cm":
+                counted[name] = count_kinds(trials, name)
+        except EmptyClassError as error:
+            if "cm" not in trials.systems:
+                raise
+            uncounted[name] = str(error)
+    fixed = None
+    if asked.asv_threshold != "eer":
+        try:
+            fixed = real_number(float(asked.asv_threshold), "asv_threshold")
+        except (TypeError, ValueError):
+            got = f"{{}} must be eer or a number, got {asked.asv_threshold!r}"
+            raise asked.error(got, "asv_threshold") from None
+    settings = SpoofSettings(costs, tandem, asked.eer, level, seed, asv_fixed=fixed)
+    where = fixed  # of the ASV system of a tandem, if there is one
+    if "asv" not in counted or "cm" not in trials.systems:
+        if fixed is not None:
+            raise SpoofOptions.error("{} is for a tandem of ASV and CM scores", "asv_threshold")
+    elif fixed is None:
+        # Without targets or non-targets there is no equal-error threshold, but CM numbers remain.
+        with suppress(EmptyClassError):
+            where = asv_eer_threshold(trials, counted["asv"].bins())
     attacks: list[str] = []
     if trials.attack is not None:
         # From counts that are there anyway; a countermeasure alone needs a pass for its attacks.
         attacks = next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
     people = None
-    if speakers is not None:  # once for all attacks
+    if asked.speakers:  # once for all attacks
         # Found in the trials of any system: all have the same speakers.
-        people = find_speakers(trials.source_of(next(iter(trials.systems))), speakers)
+        people = find_speakers(trials.source_of(next(iter(trials.systems))), asked.speakers)
 
     def one(attack: str | None) -> SpoofEvaluation:
-        counts = _spoof_counts(trials, settings, counted, where, attack)
+        of_attack = replace(settings, attack=attack)
+        counts = _spoof_counts(trials, of_attack, counted, where)
         numbers, reasons = spoof_numbers(counts, settings)
-        if eer == "nearest" and "t_eer" in numbers:
+        if asked.eer == "nearest" and "t_eer" in numbers:
             # The nearest point exists for single trials only, so it is not among the numbers of counted
             # bins.
             numbers["t_eer"] = t_eer_nearest(trials, attack=attack)
@@ -377,19 +397,18 @@ def evaluate(
                 n["spoof"] = counts.cm.n_nontarget
         result = SpoofEvaluation(
             n=MappingProxyType(n),
-            score=trials.systems[system],
+            score=trials.systems[decision_score(trials)],
             numbers=MappingProxyType(numbers),
             cost_names=tuple(cost.name for cost in settings.costs),
             tandem_names=tuple(cost.name for cost in settings.tandem),
-            eer_convention=eer,
+            eer_convention=asked.eer,
             reasons=MappingProxyType({**uncounted, **reasons}),
             asv_threshold=where,
             asv_rates=counts.asv_rates,
         )
         if people is None:
             return result
-        made = spoof_intervals(trials, counts, settings, people, level, seed, attack=attack, asv_fixed=fixed)
-        return replace(result, uncertainty=made)
+        return replace(result, uncertainty=spoof_intervals(trials, counts, of_attack, people))
 
     # Before the attacks: if nothing can be evaluated there is one error, not one for each of them.
     whole = one(None)
@@ -403,50 +422,11 @@ def _all_costs(costs: Sequence[Costs] | Costs) -> tuple[SpoofCosts, ...]:
     return tuple(spoof_costs(cost) for cost in given)
 
 
-def _asv_decision(
-    trials: SpoofTrials, counted: dict[System, KindCounts], asv_threshold: float | str
-) -> float | None:
-    """The threshold of the ASV system of a tandem, if there is one."""
-    if isinstance(asv_threshold, str) and asv_threshold != "eer":
-        raise InputError(f"asv_threshold must be 'eer' or a number, got {asv_threshold!r}")
-    if "asv" not in counted or "cm" not in trials.systems:
-        if asv_threshold != "eer":
-            raise InputError("asv_threshold (--asv-threshold) is for a tandem of ASV and CM scores")
-        return None
-    if not isinstance(asv_threshold, str):
-        return float(asv_threshold)
-    try:
-        return asv_eer_threshold(trials, counted["asv"].bins())
-    # Without targets or non-targets there is no equal-error threshold, but CM numbers remain.
-    except EmptyClassError:
-        return None
-
-
-def _count_alone(trials: SpoofTrials) -> tuple[dict[System, KindCounts], dict[str, str]]:
-    """The counts of the systems that decide alone, and why there are none where a countermeasure remains."""
-    counted: dict[System, KindCounts] = {}
-    reasons: dict[str, str] = {}
-    for name in trials.systems:
-        try:
-            # A countermeasure has two classes, bona fide and spoofed, which are counted elsewhere.
-            if name != "cm":
-                counted[name] = count_kinds(trials, name)
-        except EmptyClassError as error:
-            if "cm" not in trials.systems:
-                raise
-            reasons[name] = str(error)
-    return counted, reasons
-
-
 def _spoof_counts(
-    trials: SpoofTrials,
-    settings: SpoofSettings,
-    counted: dict[System, KindCounts],
-    where: float | None,
-    attack: str | None,
+    trials: SpoofTrials, settings: SpoofSettings, counted: dict[System, KindCounts], where: float | None
 ) -> SpoofCounts:
     """What the numbers of all spoofs, or of one attack, are made of; ``where`` the ASV system decides."""
-    system = decision_score(trials)
+    system, attack = decision_score(trials), settings.attack
     decision, asv = counted.get(system), counted.get("asv")
     decision_rates, asv_rates, cm, cm_rates = None, None, None, None
     if decision is not None and settings.costs:

@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 
-from llrkit.base.arguments import FloatArray, of_kind
-from llrkit.base.text import Json, not_among, number
+from llrkit.base.arguments import FloatArray, not_negative, of_kind, one_of
+from llrkit.base.text import Json, number
 from llrkit.core.groups import BONA_FIDE
 from llrkit.core.numerics import sigmoid, softplus
-from llrkit.core.summaries import FieldwiseSums, Moments
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.core.summaries import Moments
 from llrkit.fits.folds import RAW, Compared, Methods, compared_on
 from llrkit.fits.logistic import fit_logistic
 from llrkit.fits.training_checks import check_moments, provenance
@@ -29,42 +28,6 @@ from llrkit.spoof.trials import SpoofTrials
 
 FusedScore = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From scores of both systems, shape (n, 2), to one score and its derivatives by the parameters."""
-
-
-@dataclass(frozen=True, eq=False)
-class KindLosses(FieldwiseSums):
-    """Sums over targets, non-targets and spoofs: numbers, losses, and gradients (one row each)."""
-
-    n: FloatArray
-    loss: FloatArray
-    gradient: FloatArray
-
-    @classmethod
-    def at(cls, fused: FusedScore, log_odds: float, kinds: str) -> Callable[[Scores], KindLosses]:
-        """A summarizer, for a fused score and the prior log-odds of the decision."""
-
-        def make(chunk: Scores) -> KindLosses:
-            n, loss, gradient = [], [], []
-            for sign, scores in zip(
-                (-1.0, 1.0, 1.0), scores_of_kinds(chunk, (kinds, None, None)), strict=True
-            ):
-                values, slopes = fused(np.asarray(scores, dtype=np.float64))
-                margin = sign * (values + log_odds)
-                # The derivative of the loss by the score.
-                pull = sign * np.asarray(sigmoid(margin))
-                n.append(float(len(values)))
-                loss.append(float(np.sum(softplus(margin))))
-                # where the loss no longer falls, the score may be infinite: it pulls at nothing
-                gradient.append(np.where(pull == 0.0, 0.0, pull) @ slopes)
-            return cls(np.array(n), np.array(loss), np.stack(gradient))
-
-        return make
-
-    def weighted(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Loss and gradient with these weights of the means over the kinds."""
-        # A kind without trials has no mean; its weight is left out.
-        shares = np.divide(weights, self.n, out=np.zeros(3), where=self.n > 0)
-        return float(shares @ self.loss), np.asarray(shares @ self.gradient)
 
 
 SasvMethod = Literal["bayes", "bayes-trained", "linear"]
@@ -95,10 +58,8 @@ def sasv_method(name: str) -> SasvMethod:
     >>> sasv_method("linear")
     'linear'
     """
-    for method in METHODS:
-        if method == name:
-            return method
-    raise UnknownNameError(f"unknown fusion {not_among(name, METHODS)}")
+    one_of(name, METHODS, "fusion")
+    return cast(SasvMethod, name)
 
 
 def fit_sasv(
@@ -149,8 +110,7 @@ def fit_sasv(
     """
     of_kind(trials, SpoofTrials, "trials")
     sasv_method(method)
-    if not 0.0 <= regularization < np.inf:
-        raise InputError(f"regularization must be at least 0 and finite, got {regularization!r}")
+    not_negative(regularization, "regularization")
     for system in ("asv", "cm"):
         trials.require(system, "target", "nontarget", "spoof")
     chosen = spoof_costs(costs)
@@ -159,7 +119,7 @@ def fit_sasv(
     asv_name, cm_name = trials.systems["asv"], trials.systems["cm"]
     both = trials.source_of_both()
     moments = both.reduce(Moments.of)
-    check_moments(both, moments)
+    check_moments(both, moments, several=True)
     said, origin, read_as = f"{SASV}{method}", provenance(moments), reading_of(both.roles)
     if method == "linear":
         weights = _trained_fusion(trials, chosen, regularization, _linear_form, np.zeros(3), moments)
@@ -229,12 +189,29 @@ def _trained_fusion(
     scale[:2] = np.where(spread > 0.0, spread, 1.0)
 
     def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
-        sums = source.reduce(KindLosses.at(form(scaled / scale), log_odds, trials.kind_column))
-        loss, gradient = sums.weighted(weights)
+        fused = form(scaled / scale)
+
+        def losses(chunk: Scores) -> FloatArray:
+            rows = []  # of targets, non-targets and spoofs: how many, their loss, and its gradient
+            kinds = scores_of_kinds(chunk, (trials.kind_column, None, None))
+            for sign, scores in zip((-1.0, 1.0, 1.0), kinds, strict=True):
+                values, by_parameter = fused(np.asarray(scores, dtype=np.float64))
+                margin = sign * (values + log_odds)
+                # The derivative of the loss by the score.
+                pull = sign * np.asarray(sigmoid(margin))
+                # where the loss no longer falls, the score may be infinite: it pulls at nothing
+                gradient = np.where(pull == 0.0, 0.0, pull) @ by_parameter
+                rows.append([len(values), np.sum(softplus(margin)), *gradient])
+            return np.array(rows)
+
+        sums = source.reduce(losses)
+        n, loss = sums[:, 0], sums[:, 1].copy()
+        # A kind without trials has no mean; its weight is left out.
+        shares = np.divide(weights, n, out=np.zeros(3), where=n > 0)
         slopes = scaled[:2]
-        gradient = gradient / scale
+        gradient = shares @ sums[:, 2:].copy() / scale
         gradient[:2] += regularization * slopes
-        return loss + 0.5 * regularization * float(slopes @ slopes), gradient
+        return float(shares @ loss) + 0.5 * regularization * float(slopes @ slopes), gradient
 
     from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
@@ -245,9 +222,7 @@ def _trained_fusion(
     return np.asarray(solved.x / scale)
 
 
-_FITS: Mapping[str, Callable[..., Map]] = MappingProxyType(
-    {method: partial(fit_sasv, method=method) for method in METHODS}
-)
+_FITS: Mapping[str, Callable[..., Map]] = {method: partial(fit_sasv, method=method) for method in METHODS}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

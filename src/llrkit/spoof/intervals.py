@@ -15,12 +15,12 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit.base.arguments import FloatArray, IntArray
-from llrkit.base.text import counted, not_among
+from llrkit.base.text import counted
 from llrkit.core.groups import BONA_FIDE
 from llrkit.core.numerics import probit
 from llrkit.core.order import Ranking
 from llrkit.core.pav import ScoreBins, error_path, pav_blocks
-from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError, UnknownNameError
+from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_ranking
 from llrkit.scores.labels import KINDS, Kind
 from llrkit.spoof.costs import (
@@ -40,17 +40,17 @@ from llrkit.trust.intervals import curve_rates
 from llrkit.trust.jackknife import Jackknife, Scale, Uncertainty, few_speakers_note, from_scale
 from llrkit.trust.speakers import CellSet, SpeakerCells, Speakers, speaker_cells
 
-EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(
-    {
-        "roc": lambda bins: eer_roc_from_ranking(Ranking(bins)),
-        "hull": lambda bins: eer_from_blocks(pav_blocks(bins)),
-        "nearest": lambda bins: nearest_point(bins).eer,
-    }
-)
+EERS: Mapping[str, Callable[[ScoreBins], float]] = {
+    "roc": lambda bins: eer_roc_from_ranking(Ranking(bins)),
+    "hull": lambda bins: eer_from_blocks(pav_blocks(bins)),
+    "nearest": lambda bins: nearest_point(bins).eer,
+}
 """Conventions of equal error rates: on the interpolated ROC, on its convex hull, at the nearest point."""
-PAIRS: Mapping[str, tuple[bool, bool]] = MappingProxyType(
-    {"sv_eer": (True, False), "spf_eer": (False, True), "sasv_eer": (True, True)}
-)
+PAIRS: Mapping[str, tuple[bool, bool]] = {
+    "sv_eer": (True, False),
+    "spf_eer": (False, True),
+    "sasv_eer": (True, True),
+}
 """Whether the others of an EER are non-targets, and whether they are spoofs."""
 
 
@@ -73,15 +73,17 @@ class SpoofCounts:
 
 @dataclass(frozen=True)
 class SpoofSettings:
-    """Which numbers are asked for, and by which convention."""
+    """Which numbers are asked for, of which spoofs, by which convention, and how sure their intervals are."""
 
     costs: tuple[SpoofCosts, ...]
     tandem: tuple[SpoofCosts, ...]
     eer: str = "roc"
-
-    def __post_init__(self) -> None:
-        if self.eer not in EERS:
-            raise UnknownNameError(f"unknown convention of the EER {not_among(self.eer, EERS)}")
+    level: float = 0.95
+    seed: int = 0
+    asv_fixed: float | None = None
+    """Where the ASV system of a tandem decides, if not at its equal error rate."""
+    attack: str | None = None
+    """The attack whose spoofs are meant; None for all of them."""
 
 
 def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[str, float], dict[str, str]]:
@@ -157,12 +159,7 @@ _RateSum = tuple[float, tuple[float, ...]]
 
 
 def shares_counted_once(
-    trials: SpoofTrials,
-    system: System,
-    counts: SpoofCounts,
-    settings: SpoofSettings,
-    speakers: Speakers,
-    attack: str | None,
+    trials: SpoofTrials, counts: SpoofCounts, settings: SpoofSettings, speakers: Speakers
 ) -> dict[str, float]:
     """The share of the variance that is left, of a-DCFs and of EERs of the system that decides.
 
@@ -173,7 +170,13 @@ def shares_counted_once(
     # With one column of speakers no trial is left out with two of them.
     if bins is None or len(speakers.columns) == 1:
         return {}
-    sums = _cost_sums(bins, settings) | _eer_sums(bins)
+    sums: dict[str, _RateSum] = {}
+    for i, costs in enumerate(settings.costs) if all(bins.n) else ():
+        of_kinds = tuple(weight / costs.default for weight in costs.weights)
+        # At the best threshold of all trials: to first order a minimum does not move with its threshold.
+        best = float(bins.path.threshold[np.argmin(path_costs(bins.path, costs))])
+        sums |= {f"a_dcf.{i}.min": (best, of_kinds), f"a_dcf.{i}.act": (costs.threshold, of_kinds)}
+    sums |= _eer_sums(bins)
     sums = {name: (threshold, own) for name, (threshold, own) in sums.items() if np.isfinite(threshold)}
     if not sums:
         return {}
@@ -184,7 +187,8 @@ def shares_counted_once(
     kinds: tuple[Kind, ...] = ("nontarget", "spoof")
     for weight, kind, n in zip(weights[1:], kinds, bins.n[1:], strict=True):
         if n:
-            source = trials.pair(system, ("target",), (kind,), attack=attack if kind == "spoof" else None)
+            attack = settings.attack if kind == "spoof" else None
+            source = trials.pair(decision_score(trials), ("target",), (kind,), attack=attack)
             rates = curve_rates(source, at, speakers, 0.95)
             assert rates.by_speaker is not None
             here = np.searchsorted(rates.thresholds, at)
@@ -196,19 +200,6 @@ def shares_counted_once(
     linear = replace(miss, values=weights[0] * miss.values, without=without + weights[0] * miss.without)
     shares = 1.0 - twice / np.maximum(np.square(linear.standard_error), 1e-300)
     return dict(zip(sums, np.nan_to_num(np.clip(shares, SMALLEST, 1.0), nan=1.0).tolist(), strict=True))
-
-
-def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _RateSum]:
-    sums: dict[str, _RateSum] = {}
-    if not all(bins.n):
-        return sums
-    path = bins.path
-    for i, costs in enumerate(settings.costs):
-        weights = tuple(weight / costs.default for weight in costs.weights)
-        # At the best threshold of all trials: to first order a minimum does not move with its threshold.
-        best = float(path.threshold[np.argmin(path_costs(path, costs))])
-        sums |= {f"a_dcf.{i}.min": (best, weights), f"a_dcf.{i}.act": (costs.threshold, weights)}
-    return sums
 
 
 def _eer_sums(bins: KindBins) -> dict[str, _RateSum]:
@@ -236,15 +227,7 @@ FEWEST_ERRORS = 5
 
 
 def spoof_intervals(
-    trials: SpoofTrials,
-    counts: SpoofCounts,
-    settings: SpoofSettings,
-    speakers: Speakers,
-    level: float,
-    seed: int = 0,
-    *,
-    attack: str | None = None,
-    asv_fixed: float | None = None,
+    trials: SpoofTrials, counts: SpoofCounts, settings: SpoofSettings, speakers: Speakers
 ) -> Uncertainty:
     """Intervals of all numbers, from one more pass over the trials of each system.
 
@@ -253,8 +236,11 @@ def spoof_intervals(
     again without each speaker. Of a-DCFs and of EERs of the system that decides, trials between two speakers
     are not counted twice.
     """
-    jackknife = _jackknife_of_kinds(trials, counts, settings, speakers.grouped(), attack, asv_fixed)
-    shares = shares_counted_once(trials, decision_score(trials), counts, settings, speakers, attack)
+    # More than 500 speakers are left out in groups, see trust.speakers.
+    groups = speakers.grouped()
+    jackknife = _jackknife_of_kinds(trials, counts, settings, groups)
+    shares = shares_counted_once(trials, counts, settings, speakers)
+    level, seed = settings.level, settings.seed
     exact, _ = spoof_numbers(counts, settings)
     names = [name for name in jackknife.names if name in exact]
     intervals, errors, reasons = {}, {}, {}
@@ -288,6 +274,14 @@ def spoof_intervals(
             _, high = scaled.interval(level, center=up, seed=seed)
         intervals[name] = (float(from_scale(low[0], scale)), float(from_scale(high[0], scale)))
         errors[name] = float(one.standard_error[0])
+    least: dict[str, float] = {}  # as how many equal speakers those of a kind are
+    for system in trials.systems:
+        for kind in ("nontarget", "spoof"):
+            source = trials.pair(system, ("target",), (kind,))
+            of_targets, of_others = speaker_cells(source, groups, np.empty(0)).effective_speakers
+            for name, effective in (("target", of_targets), (kind, of_others)):
+                if effective > 0.0:
+                    least[name] = min(effective, least.get(name, math.inf))
     n = jackknife.n_speakers
     return Uncertainty(
         kind="speaker",
@@ -296,34 +290,14 @@ def spoof_intervals(
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
         n_speakers=n,
-        notes=(f"{counted(n, 'speaker')} left out in turn", *_few_speakers_of_kind(trials, speakers)),
+        notes=(f"{counted(n, 'speaker')} left out in turn", *few_speakers_note(least)),
     )
 
 
-def _few_speakers_of_kind(trials: SpoofTrials, speakers: Speakers) -> list[str]:
-    """Says so where the trials of a kind are of few speakers, or mostly of few."""
-    # More than 500 speakers are left out in groups, see trust.speakers.
-    groups = speakers.grouped()
-    least: dict[str, float] = {}
-    for system in trials.systems:
-        for kind in ("nontarget", "spoof"):
-            source = trials.pair(system, ("target",), (kind,))
-            of_targets, of_others = speaker_cells(source, groups, np.empty(0)).effective_speakers
-            for name, effective in (("target", of_targets), (kind, of_others)):
-                if effective > 0.0:
-                    least[name] = min(effective, least.get(name, math.inf))
-    return few_speakers_note(least)
-
-
 def _jackknife_of_kinds(
-    trials: SpoofTrials,
-    counts: SpoofCounts,
-    settings: SpoofSettings,
-    speakers: Speakers,
-    attack: str | None,
-    asv_fixed: float | None,
+    trials: SpoofTrials, counts: SpoofCounts, settings: SpoofSettings, speakers: Speakers
 ) -> Jackknife:
-    system = decision_score(trials)
+    system, attack, asv_fixed = decision_score(trials), settings.attack, settings.asv_fixed
     act = np.array([cost.threshold for cost in settings.costs], dtype=np.float64)
     asv_cuts = np.array([] if asv_fixed is None else [asv_fixed])
     cells: dict[System, tuple[SpeakerCells, SpeakerCells]] = {}

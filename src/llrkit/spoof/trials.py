@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from llrkit.base.arguments import Array
-from llrkit.core.groups import ValueCounts, attack_positions, gated, one_system, regrouped, trials_with_value
+from llrkit.core.groups import ValueCounts, attack_positions, gated, regrouped, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.maps.map import Map
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource, chosen_systems
+from llrkit.scores import DerivedSource, Scores, ScoreSource
+from llrkit.scores.derived import chosen_systems
 from llrkit.scores.labels import KIND, KINDS, Kind, kind_of
 from llrkit.scores.source import require_column
 from llrkit.scores.trials import KindTable
@@ -114,7 +114,7 @@ class SpoofTrials:
         """
         self.require_system(system)
         if system not in self._bases:
-            self._bases[system] = self._base(system)
+            self._bases[system] = self._scored_in(self.systems[system])
         carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
         if columns:
             return self._bases[system].with_columns(*carried)
@@ -135,15 +135,15 @@ class SpoofTrials:
                 f"there are no scores of the {system} system; there are {', '.join(self.systems)}"
             )
 
-    def _base(self, system: System) -> ScoreSource:
-        name = self.systems[system]
+    def _scored_in(self, *names: str) -> ScoreSource:
+        """The trials that have a score in each of these columns."""
         if self._table is not None:
-            return self._table.trials_of(name)
+            return self._table.trials_of(*names)
         assert self._source is not None
-        if self._source.roles.n_systems == 1:
+        if self._source.roles.score == names:
             return self._source
-        place = self._source.roles.score.index(name)
-        return DerivedSource(self._source, partial(one_system, place=place), score=(name,))
+        places = [self._source.roles.score.index(name) for name in names]
+        return DerivedSource(self._source, partial(chosen_systems, places=places), score=names)
 
     def reading_apart(self, sources: Mapping[System, ScoreSource]) -> SpoofTrials:
         """The same, with a source of its own for each system, without the trials it gave no score.
@@ -289,17 +289,10 @@ class SpoofTrials:
 
     def source_of_both(self) -> ScoreSource:
         """The trials with ASV and CM scores, in two columns; chunks carry their kind."""
-        for system in ("asv", "cm"):
-            if system not in self.systems:
-                raise InputError(f"there are no scores of the {system} system")
-        names = self.systems["asv"], self.systems["cm"]
+        self.require_system("asv")
+        self.require_system("cm")
         if self._both is None:
-            if self._table is not None:
-                both: ScoreSource = self._table.trials_of_both(*names)
-            else:
-                assert self._source is not None
-                places = [self._source.roles.score.index(name) for name in names]
-                both = DerivedSource(self._source, partial(chosen_systems, places=places), score=names)
+            both = self._scored_in(self.systems["asv"], self.systems["cm"])
             # Kept, since it keeps what it has read: training reads it in every step.
             self._both = both.with_columns(self.kind_column)
         return self._both

@@ -46,3 +46,4 @@ from .operating_points import posterior as posterior
 from .operating_points import posterior_log_odds as posterior_log_odds
 from .operating_points import preset as preset
 from .operating_points import probability_from_log_odds as probability_from_log_odds
+from .operating_points import verbal_scale as verbal_scale

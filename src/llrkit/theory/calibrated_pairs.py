@@ -37,18 +37,7 @@ from llrkit.base.process import cached_property
 from llrkit.core.numerics import LN2, bracketed_root, probit, sigmoid
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError
-from llrkit.theory.distributions import (
-    LOG_ROOT_TWO_PI,
-    Axis,
-    DensityDistribution,
-    Distribution,
-    LogDensity,
-    Mirrored,
-    NormalMixture,
-    Size,
-    integrate,
-    merge_below,
-)
+from llrkit.theory import distributions
 from llrkit.theory.operating_points import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
@@ -93,12 +82,12 @@ class CalibratedPair(ABC):
 
     @property
     @abstractmethod
-    def target(self) -> Distribution:
+    def target(self) -> distributions.Distribution:
         """Distribution of the LLR when the sources are the same."""
 
     @property
     @abstractmethod
-    def nontarget(self) -> Distribution:
+    def nontarget(self) -> distributions.Distribution:
         """Distribution of the LLR when the sources differ."""
 
     @property
@@ -191,7 +180,7 @@ class CalibratedPair(ABC):
         def loss(t: FloatArray) -> FloatArray:
             return np.asarray(expit(-t) * self.p_miss(t) + expit(t) * self.p_fa(t))
 
-        return integrate(loss, self._edges()) / (2.0 * LN2)
+        return distributions.integrate(loss, self._edges()) / (2.0 * LN2)
 
     @cached_property
     def auc(self) -> float:
@@ -200,7 +189,7 @@ class CalibratedPair(ABC):
         def area(t: FloatArray) -> FloatArray:
             return np.asarray(np.exp(t) * self.p_fa(t) ** 2)
 
-        return 1.0 - 0.5 * integrate(area, self._edges())  # the integrand is at most e^-|t|
+        return 1.0 - 0.5 * distributions.integrate(area, self._edges())  # the integrand is at most e^-|t|
 
     @overload
     def bayes_error(self, log_odds: float) -> float: ...
@@ -275,8 +264,16 @@ class CalibratedPair(ABC):
         """
         if not 0.0 < low < high < 1.0:
             raise InputError(f"0 < low < high < 1 is needed, got low={low!r}, high={high!r}")
-        # inside the range, so that no probit is infinite
-        t = np.linspace(*self._threshold_range(low, high), 501)
+
+        def solve(level: float, *, miss: bool) -> float:
+            rate = self.p_miss if miss else self.p_fa
+            return bracketed_root(lambda t: rate(t) - level, -_REACH, _REACH, within=1e-12)
+
+        bottom = max(solve(low, miss=True), solve(high, miss=False))
+        top = min(solve(high, miss=True), solve(low, miss=False))
+        if not bottom < top:
+            raise InputError(f"no threshold has both error rates in [{low:g}, {high:g}] (EER {self.eer:g})")
+        t = np.linspace(bottom, top, 501)  # both rates are inside the range, so that no probit is infinite
         miss, fa = probit(self.p_miss(t)), probit(self.p_fa(t))
         even = np.linspace((miss - fa)[0], (miss - fa)[-1], 1001)
         y, x = np.interp(even, miss - fa, miss), np.interp(even, miss - fa, fa)
@@ -284,7 +281,9 @@ class CalibratedPair(ABC):
         main = vectors[:, int(np.argmax(values))]
         return float(main[1] / main[0])
 
-    def rvs(self, n_target: Size, n_nontarget: Size, rng: RNG = None) -> tuple[FloatArray, FloatArray]:
+    def rvs(
+        self, n_target: distributions.Size, n_nontarget: distributions.Size, rng: RNG = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Draw target LLRs and non-target LLRs.
 
         Parameters
@@ -309,19 +308,6 @@ class CalibratedPair(ABC):
         # refine() halves panels, but does not find a kink by itself
         return np.unique(np.concatenate((_EDGES, ends[np.abs(ends) < _REACH])))
 
-    def _threshold_range(self, low: float, high: float) -> tuple[float, float]:
-        """Thresholds between which both error rates lie in ``[low, high]``."""
-
-        def solve(level: float, *, miss: bool) -> float:
-            rate = self.p_miss if miss else self.p_fa
-            return bracketed_root(lambda t: rate(t) - level, -_REACH, _REACH, within=1e-12)
-
-        bottom = max(solve(low, miss=True), solve(high, miss=False))
-        top = min(solve(high, miss=True), solve(low, miss=False))
-        if not bottom < top:
-            raise InputError(f"no threshold has both error rates in [{low:g}, {high:g}] (EER {self.eer:g})")
-        return bottom, top
-
 
 @dataclass(frozen=True)
 class MirrorLLR(CalibratedPair):
@@ -341,14 +327,14 @@ class MirrorLLR(CalibratedPair):
     """The pair that is mirrored."""
 
     @property
-    def target(self) -> Distribution:
+    def target(self) -> distributions.Distribution:
         """Minus the non-target LLRs of the original."""
-        return Mirrored(self.of.nontarget)
+        return distributions.Mirrored(self.of.nontarget)
 
     @property
-    def nontarget(self) -> Distribution:
+    def nontarget(self) -> distributions.Distribution:
         """Minus the target LLRs of the original."""
-        return Mirrored(self.of.target)
+        return distributions.Mirrored(self.of.target)
 
     def mirror(self) -> CalibratedPair:
         """The original pair."""
@@ -384,14 +370,8 @@ def pair_curve(pair: CalibratedPair, llr: npt.ArrayLike | None = None) -> PairCu
         high = float(target.mean()) + 5.0 * float(target.std())
         llr = np.linspace(low, high, 401)
     x = np.asarray(llr, dtype=np.float64)
-    return PairCurve(
-        llr=x,
-        target=np.asarray(target.pdf(x)),
-        nontarget=np.asarray(nontarget.pdf(x)),
-        mean_target=float(target.mean()),
-        mean_nontarget=float(nontarget.mean()),
-        eer=pair.eer,
-    )
+    densities = np.asarray(target.pdf(x)), np.asarray(nontarget.pdf(x))
+    return PairCurve(x, *densities, float(target.mean()), float(nontarget.mean()), pair.eer)
 
 
 @runtime_checkable
@@ -431,14 +411,14 @@ class TiltedLLR(CalibratedPair):
     2.0
     """
 
-    log_density: LogDensity
+    log_density: distributions.LogDensity
     """``log q``, of an array."""
-    axis: Axis
+    axis: distributions.Axis
     """Where ``q`` is, and at what scale it varies."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        DensityDistribution(self.log_density, self.axis)  # refuses what is not a density
+        distributions.DensityDistribution(self.log_density, self.axis)  # refuses what is not a density
         _ = self.nontarget, self.target  # made now, so that errors come here and not at first use
 
     @cached_property
@@ -453,17 +433,21 @@ class TiltedLLR(CalibratedPair):
         return log_m1
 
     @cached_property
-    def nontarget(self) -> DensityDistribution:
+    def nontarget(self) -> distributions.DensityDistribution:
         """The given density, shifted by ``-log_m1``."""
-        return DensityDistribution(lambda x: np.asarray(self.log_density(x + self.log_m1)), self._shifted)
+        return distributions.DensityDistribution(
+            lambda x: np.asarray(self.log_density(x + self.log_m1)), self._shifted
+        )
 
     @cached_property
-    def target(self) -> DensityDistribution:
+    def target(self) -> distributions.DensityDistribution:
         """Its exponential tilt, ``e^x`` times the non-target density."""
-        return DensityDistribution(lambda x: x + np.asarray(self.log_density(x + self.log_m1)), self._shifted)
+        return distributions.DensityDistribution(
+            lambda x: x + np.asarray(self.log_density(x + self.log_m1)), self._shifted
+        )
 
     @property
-    def _shifted(self) -> Axis:
+    def _shifted(self) -> distributions.Axis:
         low, high = self.axis.support
         return replace(
             self.axis, support=(low - self.log_m1, high - self.log_m1), center=self.axis.center - self.log_m1
@@ -521,11 +505,8 @@ def tilt(
         log_density = density
     else:
         raise InputError(f"a frozen distribution or a log density is needed, got {type(density).__name__}")
-    axis = Axis(
-        support or (-np.inf, np.inf),
-        0.0 if center is None else real_number(center, "center"),
-        1.0 if scale is None else scale,
-    )
+    center = 0.0 if center is None else real_number(center, "center")
+    axis = distributions.Axis(support or (-np.inf, np.inf), center, 1.0 if scale is None else scale)
     return TiltedLLR(lambda x: np.asarray(log_density(x), dtype=np.float64), axis)
 
 
@@ -569,7 +550,7 @@ def nontarget_is_given(given: str) -> bool:
 
 
 @dataclass(frozen=True)
-class LogGamma(Distribution):
+class LogGamma(distributions.Distribution):
     """Distribution of ``log r`` for ``r`` gamma distributed with given shape and rate.
 
     ``p(x) = rate^shape / Gamma(shape) exp(shape x - rate e^x)``.
@@ -613,20 +594,16 @@ class LogGamma(Distribution):
         y, z = self._scaled(x)
         return np.asarray(self.shape * y - z - gammaln(self.shape))
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        from scipy.special import gammainc, gammaln
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
+        from scipy.special import gammainc, gammaincc, gammaln
 
         y, z = self._scaled(x)
         # r itself underflows long before its distribution function does when the shape is small; below e^-37
         # the first term of the power series is exact
         far = np.exp(self.shape * np.minimum(y, 0.0) - gammaln(self.shape + 1.0))
+        if upper:
+            return np.where(y < -37.0, 1.0 - far, gammaincc(self.shape, z))
         return np.where(y < -37.0, far, gammainc(self.shape, z))
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        from scipy.special import gammaincc
-
-        y, z = self._scaled(x)
-        return np.where(y < -37.0, 1.0 - self._cdf(x), gammaincc(self.shape, z))
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         from scipy.special import gammainccinv, gammaincinv, gammaln
@@ -637,7 +614,7 @@ class LogGamma(Distribution):
         near = np.log(np.maximum(z, 1e-300))  # the other form takes over long before
         return np.asarray(np.where(far < -37.0, far, near) - np.log(self.rate))
 
-    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+    def _rvs(self, size: distributions.Size, rng: np.random.Generator) -> FloatArray:
         # G(a) = G(a + 1) U^(1/a) in distribution; in logarithms small shapes do not underflow
         boost = np.log1p(-rng.random(size)) / self.shape  # 1 - random() is never 0
         return np.asarray(np.log(rng.gamma(self.shape + 1.0, 1.0, size)) + boost - np.log(self.rate))
@@ -707,7 +684,7 @@ def _log_bessel_k_integral(order: float, z: float) -> float:
 
 
 @dataclass(frozen=True)
-class Hyperbolic(Distribution):
+class Hyperbolic(distributions.Distribution):
     """Generalized hyperbolic distribution ``GH(lam, alpha, beta, delta, loc)``.
 
     ``p(x) ~ q^(lam - 1/2) K_{lam - 1/2}(alpha q) e^{beta (x - loc)}`` with
@@ -762,16 +739,8 @@ class Hyperbolic(Distribution):
         return float(np.log(2.0) + self.lam * np.log(self.delta / root) + bessel)
 
     @cached_property
-    def mixture(self) -> NormalMixture:
+    def mixture(self) -> distributions.NormalMixture:
         """The same distribution as a fine finite mixture of normals."""
-        s, log_density = self._log_variance_grid
-        weights = np.exp(log_density) * (s[1] - s[0])
-        # divided by their sum: what the ends of the grid leave out is shared
-        weights, v = merge_below(weights / weights.sum(), np.exp(s))
-        return NormalMixture(weights, self.loc + self.beta * v, np.sqrt(v))
-
-    @cached_property
-    def _log_variance_grid(self) -> tuple[FloatArray, FloatArray]:
         chi = self.delta**2
 
         def log_density(s: FloatArray) -> FloatArray:
@@ -784,9 +753,12 @@ class Hyperbolic(Distribution):
         # mode
         step = min(0.05, 0.25 / np.sqrt(root)) if root > 0 else 0.05
         # weights down to e^-700 above, for the far tails; below the bulk only the share of mass matters
-        s = mode + step * np.arange(-int(_gh_reach(log_density, mode, -1.0, 42.0) / step),
-                                    int(_gh_reach(log_density, mode, 1.0, 700.0) / step) + 1)  # fmt: skip
-        return s, log_density(s)
+        below, above = _gh_reach(log_density, mode, -1.0, 42.0), _gh_reach(log_density, mode, 1.0, 700.0)
+        s = mode + step * np.arange(-int(below / step), int(above / step) + 1)
+        weights = np.exp(log_density(s)) * (s[1] - s[0])
+        # divided by their sum: what the ends of the grid leave out is shared
+        weights, v = distributions.merge_below(weights / weights.sum(), np.exp(s))
+        return distributions.NormalMixture(weights, self.loc + self.beta * v, np.sqrt(v))
 
     def mean(self) -> float:
         """``loc + beta E[v]``."""
@@ -807,16 +779,13 @@ class Hyperbolic(Distribution):
         if order > 0.0:  # limit of q^v K_v(alpha q) at 0
             out[~nonzero] = gammaln(order) + (order - 1.0) * np.log(2.0) - 2.0 * order * np.log(self.alpha)
         return np.asarray(
-            out + np.log(2.0) + self.beta * (x - self.loc) - self.log_constant - LOG_ROOT_TWO_PI
+            out + np.log(2.0) + self.beta * (x - self.loc) - self.log_constant - distributions.LOG_ROOT_TWO_PI
         )
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self.mixture.cdf(x))
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
+        return self.mixture._tail(x, upper=upper, strict=strict)
 
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self.mixture.sf(x))
-
-    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+    def _rvs(self, size: distributions.Size, rng: np.random.Generator) -> FloatArray:
         if self.delta == 0.0:
             v = np.asarray(rng.gamma(self.lam, 2.0 / self.psi, size))
         else:

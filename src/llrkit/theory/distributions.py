@@ -62,16 +62,8 @@ class Distribution(ABC):
     def _logpdf(self, x: FloatArray) -> FloatArray: ...
 
     @abstractmethod
-    def _cdf(self, x: FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def _sf(self, x: FloatArray) -> FloatArray: ...
-
-    def _below(self, x: FloatArray) -> FloatArray:
-        return self._cdf(x)
-
-    def _at_least(self, x: FloatArray) -> FloatArray:
-        return self._sf(x)
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
+        """Mass above or below each x; a point mass at x is counted unless ``strict``."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -129,7 +121,7 @@ class Distribution(ABC):
         x
             Points at which the function is evaluated.
         """
-        return elementwise(self._cdf, x, 0.0, 1.0)
+        return elementwise(lambda v: self._tail(v, upper=False, strict=False), x, 0.0, 1.0)
 
     @overload
     def sf(self, x: float) -> float: ...
@@ -143,7 +135,7 @@ class Distribution(ABC):
         x
             Points at which the function is evaluated.
         """
-        return elementwise(self._sf, x, 1.0, 0.0)
+        return elementwise(lambda v: self._tail(v, upper=True, strict=True), x, 1.0, 0.0)
 
     @overload
     def below(self, x: float) -> float: ...
@@ -157,7 +149,7 @@ class Distribution(ABC):
         x
             Points at which the function is evaluated.
         """
-        return elementwise(self._below, x, 0.0, 1.0)
+        return elementwise(lambda v: self._tail(v, upper=False, strict=True), x, 0.0, 1.0)
 
     @overload
     def at_least(self, x: float) -> float: ...
@@ -171,7 +163,7 @@ class Distribution(ABC):
         x
             Points at which the function is evaluated.
         """
-        return elementwise(self._at_least, x, 1.0, 0.0)
+        return elementwise(lambda v: self._tail(v, upper=True, strict=False), x, 1.0, 0.0)
 
     @overload
     def ppf(self, q: float) -> float: ...
@@ -216,7 +208,8 @@ class Distribution(ABC):
 
         def excess(x: FloatArray) -> FloatArray:
             # both forms rise with x and vanish at the quantile
-            return np.where(upper, (1.0 - q) - self._sf(x), self._cdf(x) - q)
+            above, below = (self._tail(x, upper=tail, strict=tail) for tail in (True, False))
+            return np.where(upper, (1.0 - q) - above, below - q)
 
         # a bracket around the mean, widened at the end that does not hold the quantile yet
         step = np.full(q.shape, max(self.std(), 1e-8))
@@ -274,17 +267,8 @@ class Mirrored(Distribution):
     def _logpdf(self, x: FloatArray) -> FloatArray:
         return self.of.logpdf(-x)
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return self.of.at_least(-x)  # point masses change sides with the sign
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return self.of.below(-x)
-
-    def _below(self, x: FloatArray) -> FloatArray:
-        return self.of.sf(-x)
-
-    def _at_least(self, x: FloatArray) -> FloatArray:
-        return self.of.cdf(-x)
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
+        return self.of._tail(-x, upper=not upper, strict=strict)
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
         return -self.of.rvs(size, rng)
@@ -324,15 +308,11 @@ class Normal(Distribution):
         constant = float(np.log(self.scale)) + LOG_ROOT_TWO_PI
         return -0.5 * ((x - self.loc) / self.scale) ** 2 - constant
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
         from scipy.special import ndtr
 
-        return ndtr((x - self.loc) / self.scale)
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        from scipy.special import ndtr
-
-        return ndtr((self.loc - x) / self.scale)  # not 1 - cdf, which has no digits left in the tail
+        z = (x - self.loc) / self.scale
+        return ndtr(-z if upper else z)  # not 1 - cdf, which has no digits left in the tail
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         from scipy.special import ndtri
@@ -372,23 +352,10 @@ class NormalMixture(Distribution):
         """Mean variance of the components plus variance of their means."""
         return float(self.weights @ (self.scales**2 + (self.locs - self.mean()) ** 2))
 
-    def _below(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, +1.0, strict=True)
-
-    def _at_least(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, -1.0, strict=False)
-
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, +1.0, strict=False)
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, -1.0, strict=True)
-
-    def _tail(self, x: FloatArray, sign: float, *, strict: bool) -> FloatArray:
-        """Mass below (sign +1) or above (sign -1) each x, point masses at x counted unless strict."""
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
         from scipy.special import ndtr
 
-        atom = self.scales == 0.0
+        sign, atom = -1.0 if upper else 1.0, self.scales == 0.0
         out = np.zeros(x.shape)
         for rows in _chunks_of_pairs(x.size, int(np.sum(~atom))):  # x times components may be many
             z = sign * (x[rows, None] - self.locs[~atom]) / self.scales[~atom]
@@ -731,13 +698,7 @@ class DensityDistribution(Distribution):
         out[inside] = self.log_density(x[inside])
         return out
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, upper=False)
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return self._tail(x, upper=True)
-
-    def _tail(self, x: FloatArray, *, upper: bool) -> FloatArray:
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
         low, high = self.axis.support
         panels = self._panels
         out = np.where(x >= high, float(not upper), np.where(x <= low, float(upper), 0.0))

@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, Numbers, number_or_array, positive
+from llrkit.base.arguments import FloatArray, Numbers, class_weight, number_or_array, positive
 from llrkit.base.process import cached_property
 from llrkit.base.text import counted
 from llrkit.core.numerics import LN2, bracketed_root, probit
@@ -528,16 +528,12 @@ def fuse_moments(
     >>> fusion.weights, fusion.offset, round(fusion.fused.mu, 12)
     ((2.0, 1.0), -0.5, 2.5)
     """
-    if not 0.0 <= alpha <= 1.0:
-        raise InputError(
-            f"alpha, the weight of the target covariance, must lie between 0 and 1, got {alpha!r}"
-        )
+    alpha = class_weight(alpha)
     up, down = (np.atleast_1d(np.asarray(mean, dtype=np.float64)) for mean in (mean_target, mean_nontarget))
     if up.ndim != 1 or up.shape != down.shape:
         raise InputError(f"two mean vectors of one length are needed, got shapes {up.shape} and {down.shape}")
-    pooled = alpha * np.asarray(cov_target, dtype=np.float64) + (1.0 - alpha) * np.asarray(
-        cov_nontarget, dtype=np.float64
-    )
+    covariances = (np.asarray(covariance, dtype=np.float64) for covariance in (cov_target, cov_nontarget))
+    pooled = sum(share * each for share, each in zip((alpha, 1.0 - alpha), covariances, strict=True))
     weights = _solve_for_weights(np.atleast_2d(pooled), up - down, "covariance")
     strength = float(weights @ (up - down))
     if not strength > 0.0:  # NaN is refused, too
@@ -623,9 +619,8 @@ class UnequalGaussians:
     @property
     def is_calibrated(self) -> bool:
         """Whether the scores are their own LLRs: coefficients 0, 1, 0 (to 1e-12)."""
-        return bool(
-            np.allclose((self.quadratic, self.linear, self.constant), (0.0, 1.0, 0.0), rtol=0.0, atol=1e-12)
-        )
+        coefficients = (self.quadratic, self.linear, self.constant)
+        return bool(np.allclose(coefficients, (0.0, 1.0, 0.0), rtol=0.0, atol=1e-12))
 
     @overload
     def llr(self, score: float, *, monotone: bool = False) -> float: ...

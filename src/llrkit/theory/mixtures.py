@@ -21,16 +21,8 @@ from llrkit.base.arguments import FloatArray, Numbers, number_or_array, of_kind
 from llrkit.base.process import cached_property
 from llrkit.core.numerics import bracketed_root
 from llrkit.errors import InputError
+from llrkit.theory import distributions
 from llrkit.theory.calibrated_pairs import CalibratedPair, GammaLLR, HasLogpdf, MirrorLLR, nontarget_is_given
-from llrkit.theory.distributions import (
-    Axis,
-    Distribution,
-    LogDensity,
-    NormalMixture,
-    Size,
-    merge_below,
-    refine,
-)
 from llrkit.theory.gaussian import GaussianLLR, cllr_from_sigma
 
 
@@ -57,16 +49,16 @@ class MuMixture(CalibratedPair):
         return True
 
     @cached_property
-    def target(self) -> NormalMixture:
+    def target(self) -> distributions.NormalMixture:
         """``∫ w(mu) N(x | mu, sqrt(2 mu)) dmu``."""
         weights, mu = self.components
-        return NormalMixture(weights, mu, np.sqrt(2.0 * mu))
+        return distributions.NormalMixture(weights, mu, np.sqrt(2.0 * mu))
 
     @cached_property
-    def nontarget(self) -> NormalMixture:
+    def nontarget(self) -> distributions.NormalMixture:
         """``∫ w(mu) N(x | -mu, sqrt(2 mu)) dmu``."""
         weights, mu = self.components
-        return NormalMixture(weights, -mu, np.sqrt(2.0 * mu))
+        return distributions.NormalMixture(weights, -mu, np.sqrt(2.0 * mu))
 
     @cached_property
     def eer(self) -> float:
@@ -148,7 +140,7 @@ class DensityMixtureLLR(MuMixture):
     0.2763932023
     """
 
-    log_weight: LogDensity | HasLogpdf
+    log_weight: distributions.LogDensity | HasLogpdf
     """``log w(mu)``, or a frozen distribution of mu."""
     support: tuple[float, float] | None = None
     """The values of mu; by default those of the distribution, or all from 0 to infinity."""
@@ -190,15 +182,17 @@ class DensityMixtureLLR(MuMixture):
         low, high = self._ends
         # exp(-700) is still a normal number
         start, stop = np.log(low) if low > 0.0 else -700.0, np.log(high) if high < np.inf else 30.0
-        log_density = Axis((0.0, np.inf)).weighted(cast(LogDensity, self.log_weight))
+        log_weight = cast(distributions.LogDensity, self.log_weight)
+        log_density = distributions.Axis((0.0, np.inf)).weighted(log_weight)
 
         def density(s: FloatArray) -> FloatArray:
             return np.exp(log_density(s))
 
         # panels of half a unit of log mu to begin with
-        panels = refine(density, np.linspace(start, stop, int(np.ceil(2.0 * (stop - start))) + 1))
+        edges = np.linspace(start, stop, int(np.ceil(2.0 * (stop - start))) + 1)
+        panels = distributions.refine(density, edges)
         s, weights = panels.heavier_than(1e-18).nodes  # lighter panels vanish beside a total of 1
-        return merge_below(weights * density(s), np.exp(s))
+        return distributions.merge_below(weights * density(s), np.exp(s))
 
 
 def _finite_tuple(values: Sequence[float], name: str) -> tuple[float, ...]:
@@ -218,7 +212,7 @@ _STEP = 0.06
 
 
 @dataclass(frozen=True, eq=False)
-class ChiSquareDifference(Distribution):
+class ChiSquareDifference(distributions.Distribution):
     """Distribution of ``loc + 1/2 sum_j (up_j chi2 - down_j chi2')``, ``counts_j`` degrees of freedom each.
 
     Cumulant generating function
@@ -348,26 +342,20 @@ class ChiSquareDifference(Distribution):
         # near the location of a low-dimensional form the density is singular; it stays a finite large number
         return np.log(np.maximum(self._invert(x, self._saddle(x), pole=False), 1e-300))
 
-    def _cdf(self, x: FloatArray) -> FloatArray:
-        return self._tails(x)[0]
-
-    def _sf(self, x: FloatArray) -> FloatArray:
-        return self._tails(x)[1]
-
-    def _tails(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _tail(self, x: FloatArray, *, upper: bool, strict: bool) -> FloatArray:
         low, high = self._strip
         # the pole at 0 must keep its distance: nearer than this the saddle point is given up for it
         away = min(0.5 / self.std(), 0.3 * high, -0.3 * low)
         saddle = self._saddle(x)
-        upper = saddle >= 0.0
+        above = saddle >= 0.0
         # the smaller tail is integrated and the other is its complement, so that small tails keep their
         # digits
-        crossing = np.where(upper, np.maximum(saddle, away), np.minimum(saddle, -away))
+        crossing = np.where(above, np.maximum(saddle, away), np.minimum(saddle, -away))
         # rounding may leave [0, 1]
-        tail = np.clip(np.where(upper, 1.0, -1.0) * self._invert(x, crossing, pole=True), 0.0, 1.0)
-        return np.where(upper, 1.0 - tail, tail), np.where(upper, tail, 1.0 - tail)
+        tail = np.clip(np.where(above, 1.0, -1.0) * self._invert(x, crossing, pole=True), 0.0, 1.0)
+        return np.where(above == upper, tail, 1.0 - tail)
 
-    def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
+    def _rvs(self, size: distributions.Size, rng: np.random.Generator) -> FloatArray:
         shape = np.zeros(size).shape  # size may be a number or a shape
         out = np.full(shape, self.loc)
         for count, up, down in zip(self.counts, self.up, self.down, strict=True):
@@ -398,10 +386,7 @@ class PLDALLR(CalibratedPair):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        try:
-            rho = tuple(float(value) for value in self.rho)
-        except (TypeError, ValueError):
-            raise InputError(f"rho must be a sequence of numbers, got {self.rho!r}") from None
+        rho = _finite_tuple(self.rho, "rho")
         if not rho or not all(0.0 < value < 1.0 for value in rho):
             raise InputError("rho needs at least one dimension, every value strictly between 0 and 1")
         object.__setattr__(self, "rho", rho)
@@ -546,7 +531,7 @@ def _log_moment(pair: CalibratedPair, n: float) -> float:
 def _moment_integrated(pair: CalibratedPair, n: float) -> float:
     """By quadrature of ``e^(n x) d(x)``, on an axis where its tails fall fast if the moment exists."""
     d = pair.nontarget
-    axis = Axis(d.support(), d.mean(), d.std())
+    axis = distributions.Axis(d.support(), d.mean(), d.std())
     return axis.log_integral(lambda x: np.asarray(d.logpdf(x)) + n * x)
 
 

@@ -16,7 +16,7 @@ from typing import cast, overload
 
 import numpy as np
 
-from llrkit.base.arguments import FloatArray, Numbers, number_or_array, yes_or_no
+from llrkit.base.arguments import FloatArray, Numbers, number_or_array, positive, yes_or_no
 from llrkit.base.text import did_you_mean
 from llrkit.core.numerics import logit, probability, sigmoid
 from llrkit.errors import InputError, NaNScoreError, UnconfirmedPresetError, UnknownNameError
@@ -166,13 +166,7 @@ class OperatingPoint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "p_target", probability(self.p_target, "p_target"))
         for field in ("c_miss", "c_fa"):
-            try:
-                cost = float(getattr(self, field))
-            except (TypeError, ValueError):
-                cost = math.nan  # refused below like any other
-            if not (0.0 < cost < math.inf):
-                raise InputError(f"{field} must be a positive number, got {getattr(self, field)!r}")
-            object.__setattr__(self, field, cost)
+            object.__setattr__(self, field, positive(getattr(self, field), field))
         if not self.name:
             label = f"P={self.p_target:g}"
             if (self.c_miss, self.c_fa) != (1.0, 1.0):

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, of_kind
+from llrkit.base.arguments import Array, ArrayLike, FloatArray, of_kind
 from llrkit.base.process import tracked
-from llrkit.base.text import Json, counted
+from llrkit.base.text import counted
 from llrkit.core.numerics import LN2, probability, probit, sigmoid, softplus
 from llrkit.core.pav import error_path
 from llrkit.core.summaries import Moments
@@ -24,8 +23,7 @@ from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.discrimination import Curve, curve_columns
 from llrkit.metrics.measure import Measurements
 from llrkit.results.result import Column, Result
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
+from llrkit.scores import AnyTrials, DerivedSource, Labels, Scores, ScoreSource, as_source
 from llrkit.trust.bootstrap import FEWEST_SPEAKERS
 from llrkit.trust.influence import estimate_means
 from llrkit.trust.intervals import curve_rates, roc_slopes
@@ -101,13 +99,6 @@ class CurveBands(Result):
         n = max(map(len, columns.values()))
         return {name: [*v, *[None] * (n - len(v))] for name, v in columns.items()}
 
-    def to_dict(self) -> dict[str, Json]:
-        """Plain lists and numbers."""
-        return {
-            "det": self.det.to_dict(), "tippett": self.tippett.to_dict(), "ece": self.ece.to_dict(),
-            "n_speakers": self.n_speakers, "notes": list(self.notes),
-        }  # fmt: skip
-
 
 def curve_bands(
     source: AnyTrials,
@@ -127,7 +118,7 @@ def curve_bands(
     labels
         The label of each score, where the first argument is an array.
     result
-        What :func:`evaluate` found for these trials.
+        What :func:`llrkit.evaluate` found for these trials.
     speakers
         The column, or the two columns, with the speakers of the two sides of a trial. Without them
         trials are taken as independent.
@@ -140,7 +131,7 @@ def curve_bands(
     >>> import numpy as np
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(300, 3000, np.random.default_rng(1)))
     >>> result = lk.evaluate(scores)
-    >>> bands = lk.curve_bands(scores, result=result)
+    >>> bands = lk.trust.curve_bands(scores, result=result)
     >>> middle = len(result.tippett.llr) // 2
     >>> at = result.tippett.target_at_or_above[middle]
     >>> bool(bands.tippett.target_lower[middle] < at < bands.tippett.target_upper[middle])
@@ -235,7 +226,7 @@ def llr_band(
     method: str | Callable[[ScoreSource], Map] = "logistic",
     *,
     speakers: str | Sequence[str],
-    at: npt.ArrayLike | None = None,
+    at: ArrayLike | None = None,
     level: float = 0.95,
     **options: object,
 ) -> LlrBand:
@@ -254,7 +245,7 @@ def llr_band(
     method
         A calibrator by name, or a function that makes a map of a source; ``options`` go to it.
     speakers
-        The column, or the two columns, with the speakers of the two sides, as in :func:`evaluate`.
+        The column, or the two columns, with the speakers of the two sides, as in :func:`llrkit.evaluate`.
     at
         Scores at which the curve is wanted; by default 101 even ones between the extremes.
     level
@@ -270,7 +261,7 @@ def llr_band(
     >>> left, right = rng.integers(0, 30, 4000), rng.integers(0, 30, 4000)
     >>> trials = lk.Trials({"score": np.where(left == right, 2, -2) + 2 * rng.normal(size=4000),
     ...                     "label": left == right, "left": left, "right": right})
-    >>> band = lk.llr_band(trials, method="cmlg", speakers=("left", "right"), at=[2.0])
+    >>> band = lk.trust.llr_band(trials, method="cmlg", speakers=("left", "right"), at=[2.0])
     >>> bool(band.lower[0] < band.llr[0] < band.upper[0])
     True
     """

@@ -13,25 +13,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit.base.arguments import FloatArray, IntArray, checked_seed
 from llrkit.base.process import at_once, stage
 from llrkit.base.text import counted
 from llrkit.core.cells import Grid, TrialCounts, collect_again, score_indexes
 from llrkit.core.numerics import logit, sigmoid, softplus
-from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
+from llrkit.core.summaries import FieldwiseSums, Moments, UnweightedSummary
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measure import Measurements
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import POSITION
-from llrkit.trust.influence import (
-    Functional,
-    decision_thresholds,
-    evaluation_numbers,
-    functionals,
-    trial_numbers,
-)
+from llrkit.scores import POSITION, Scores, ScoreSource
+from llrkit.trust import influence
 from llrkit.trust.jackknife import Range, Uncertainty, effect_note, range_around, reason_for_no_interval
 from llrkit.trust.speakers import Speakers, covariance, find_speakers, quadratic, quantile
 
@@ -47,24 +39,20 @@ MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""
 AT_A_TIME = 250
 """Replicates that are counted in one pass at most."""
-Weights = npt.NDArray[np.float64]
 Sides = tuple[IntArray, ...]
 """The numbers of both speakers of each trial and, if known, of both recordings."""
 
 
 def bootstrap(
-    source: ScoreSource,
-    result: Measurements,
-    resampling: Resampling,
-    level: float,
-    n: int,
+    source: ScoreSource, result: Measurements, resampling: Resampling, level: float, n: int
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
     drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
-    wanted = functionals(result, trial_numbers(source))
+    wanted = influence.functionals(result, influence.trial_numbers(source))
     # the variance if trials were independent, in the denominator of the design effect
     single = covariance(source, wanted.influences.contributions).independent
     units = resampling.units
+    n_speakers = units if isinstance(resampling, SpeakerResampling) else None
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
     for number in wanted.numbers:
         # a replicate without errors may have no finite number; then there is no variance to judge by
@@ -87,7 +75,7 @@ def bootstrap(
         reasons["det_slope"] = "too few errors: some replicates have no slope"
     used = len(drawn["cllr"])
     notes = [f"{counted(n, 'replicate')}, seed {resampling.seed}; bias-corrected percentile intervals"]
-    if resampling.n_speakers is None:
+    if n_speakers is None:
         notes.append("trials drawn within each class, as if they were independent")
     if used < n:
         notes.append(f"{n - used:,} replicates without trials of both classes were left out")
@@ -98,24 +86,19 @@ def bootstrap(
         standard_error=MappingProxyType(errors),
         design_effect=MappingProxyType(effects),
         no_interval=MappingProxyType(reasons),
-        n_speakers=resampling.n_speakers,
-        notes=(*notes, *effect_note(effects, resampling.n_speakers or 0)),
+        n_speakers=n_speakers,
+        notes=(*notes, *effect_note(effects, n_speakers or 0)),
     )
 
 
 def bootstrap_numbers(
-    source: ScoreSource,
-    result: Measurements,
-    resampling: Resampling,
-    n: int,
-    *,
-    slope: bool = True,
+    source: ScoreSource, result: Measurements, resampling: Resampling, n: int, *, slope: bool = True
 ) -> dict[str, FloatArray]:
     """The numbers of an evaluation in each of ``n`` replicates, by name.
 
     Replicates in which a class was not drawn at all are left out.
     """
-    thresholds = decision_thresholds(result)
+    thresholds = influence.decision_thresholds(result)
     # counting needs ascending thresholds; `place` puts the rates back into the order of the points
     place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
     grid = collect_again(source, source.reduce(Grid.of))
@@ -148,14 +131,16 @@ def bootstrap_numbers(
                     # actual costs do not depend on its cells
                     below = drawn.below[0, i] / size[0], drawn.below[1, i] / size[1]
                     rates = below[0][place], (1.0 - below[1])[place]
-                    rows.append(evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
+                    rows.append(influence.evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
             done(len(draws))
     if not rows:
         raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Range:
+def percentile_interval(
+    number: influence.Functional, drawn: FloatArray, n_speakers: int, level: float
+) -> Range:
     """Percentiles of the replicates, corrected for bias and for the small number of speakers.
 
     What is fitted to the trials (a threshold, a PAV map) looks better than it is, and in a replicate once
@@ -215,9 +200,8 @@ def speaker_resampling(
             f"{recording_set.columns}, {speaker_set.columns}"
         )
 
-    def summarize(chunk: Scores) -> _RecordingSpeakers:
-        low = np.full(recording_set.n, speaker_set.n)
-        high = np.full(recording_set.n, -1)
+    def summarize(chunk: Scores) -> _Owners:
+        owners = []
         for class_index in (0, 1):
             first, second = speaker_set.of(chunk, class_index)
             left, right = recording_set.of(chunk, class_index)
@@ -225,19 +209,16 @@ def speaker_resampling(
             # within a speaker; here it is the speaker again
             second = np.where(second == speaker_set.n, first, second)
             right = np.where(right == recording_set.n, left, right)
-            for speaker, recording in ((first, left), (second, right)):
-                # the smallest and the largest owner are equal if there is
-                # one: two arrays instead of a set per recording
-                np.minimum.at(low, recording, speaker)
-                np.maximum.at(high, recording, speaker)
-        return _RecordingSpeakers(low, high)
+            owners += [left * speaker_set.n + first, right * speaker_set.n + second]
+        return _Owners(np.unique(np.concatenate(owners)))
 
-    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(summarize)
-    wrong = np.flatnonzero(owners.low != owners.high)
-    if len(wrong):
-        name = list(recording_set.number_of)[wrong[0]]
+    found = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(summarize)
+    recording, speaker_of = np.divmod(found.keys, speaker_set.n)
+    several = np.flatnonzero(np.diff(recording) == 0)
+    if len(several):
+        name = list(recording_set.number_of)[recording[several[0]]]
         raise InputError(f"recording {name!r} belongs to more than one speaker")
-    return SpeakerResampling(speaker_set, recording_set, owners.low, int(seed))
+    return SpeakerResampling(speaker_set, recording_set, speaker_of, int(seed))
 
 
 def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
@@ -281,11 +262,6 @@ class SpeakerResampling:
         return self.speakers.n
 
     @property
-    def n_speakers(self) -> int:
-        """How many speakers there are."""
-        return self.speakers.n
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """What each chunk must carry."""
         more = self.recordings.columns if self.recordings is not None else ()
@@ -323,7 +299,6 @@ class TrialResampling:
     n_nontarget: int
     seed: int = 0
     columns: tuple[str, ...] = (POSITION,)
-    n_speakers: None = None
 
     @property
     def units(self) -> int:
@@ -350,11 +325,11 @@ class Draw:
     """How often each speaker was drawn, and each recording in each copy of its speaker."""
 
     n: int
-    speakers: Weights
-    recordings: Weights | None = None
-    copies: tuple[Weights, ...] = ()
+    speakers: FloatArray
+    recordings: FloatArray | None = None
+    copies: tuple[FloatArray, ...] = ()
 
-    def weights(self, sides: Sides) -> Weights:
+    def weights(self, sides: Sides) -> FloatArray:
         """How often each trial counts.
 
         Examples
@@ -378,7 +353,7 @@ class Draw:
 
 def _draw_recordings(
     times: IntArray, speaker_of: IntArray, rng: np.random.Generator
-) -> tuple[Weights, tuple[Weights, ...]]:
+) -> tuple[FloatArray, tuple[FloatArray, ...]]:
     """Multiplicities of the recordings, for each copy of the speakers and together; 1 for nobody."""
     count = np.bincount(speaker_of, minlength=len(times))
     by_speaker = np.argsort(speaker_of, kind="stable")
@@ -400,17 +375,12 @@ def _draw_recordings(
 
 
 @dataclass(frozen=True, eq=False)
-class _RecordingSpeakers(SummaryBase):
-    """The smallest and the largest number of a speaker that each recording occurs with."""
+class _Owners(UnweightedSummary):
+    keys: IntArray
+    """Ascending: the number of each recording times that of all speakers, plus its speaker."""
 
-    low: IntArray
-    high: IntArray
-
-    def __add__(self, other: _RecordingSpeakers) -> _RecordingSpeakers:
-        return _RecordingSpeakers(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-    def __mul__(self, weight: float) -> _RecordingSpeakers:
-        return self
+    def __add__(self, other: _Owners) -> _Owners:
+        return _Owners(np.union1d(self.keys, other.keys))
 
 
 Resampling = SpeakerResampling | TrialResampling
@@ -468,7 +438,7 @@ def _class_replicates(
     return cells, losses, below
 
 
-def _sums_before(weights: FloatArray, stops: npt.NDArray[np.intp]) -> FloatArray:
+def _sums_before(weights: FloatArray, stops: IntArray) -> FloatArray:
     """Sum of the weights before each of several ascending stops."""
     bounds = np.concatenate([[0], stops])
     filled = np.flatnonzero(np.diff(bounds) > 0)

@@ -21,19 +21,7 @@ from llrkit.metrics.measure import Measurements, measure
 from llrkit.results.result import Result
 from llrkit.results.vocabulary import NATS, Amount, LlrUnit, in_unit
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.trust.bootstrap import checked_replicates
-from llrkit.trust.identity_tests import (
-    TERMS,
-    CalibrationTest,
-    Identities,
-    check_cells,
-    check_speakers,
-    count_in_judged_cells,
-    identities,
-    judged_edges,
-    loss_without_own,
-    middles,
-)
+from llrkit.trust import identity_tests
 from llrkit.trust.influence import LARGEST_LOSS
 from llrkit.trust.null import (
     JUDGED_CELLS,
@@ -106,7 +94,7 @@ def calibration_loss(
     method, **options
         The calibrator that is cross-validated, and its options.
     groups
-        Columns with the speakers: folds keep them apart, see :func:`cross_calibrate`.
+        Columns with the speakers: folds keep them apart, see :func:`llrkit.cross_calibrate`.
     folds
         Number of folds of the cross-validation.
     prior
@@ -120,7 +108,7 @@ def calibration_loss(
     >>> import numpy as np
     >>> model = lk.theory.GaussianLLR.from_eer(0.1)
     >>> target, nontarget = model.rvs(1000, 5000, np.random.default_rng(1))
-    >>> gain = lk.calibration_loss(lk.Scores(2 * target, 2 * nontarget))
+    >>> gain = lk.trust.calibration_loss(lk.Scores(2 * target, 2 * nontarget))
     >>> round(gain.raw, 3), round(gain.calibrated, 3), f"{100 * gain.relative:.0f} %"
     (0.452, 0.359, '21 %')
     """
@@ -215,7 +203,7 @@ def separation_of(result: Measurements, auc_error: float = 0.0) -> Separation:
 
 def judge(
     result: Measurements,
-    tested: CalibrationTest | None = None,
+    tested: identity_tests.CalibrationTest | None = None,
     *,
     p_shape: float | None = None,
     level: float = LEVEL,
@@ -251,12 +239,11 @@ def judge(
     if apart.reversed:
         text = f"reversed: {reversed_text(result.summaries.bins, result.auc)}"
         return Verdict("reversed", math.nan, level, "", text)
-    if math.isinf(result.cllr):
-        text = "unusable as LLRs: at least one trial has an infinite LLR for the wrong side"
-        return Verdict("infinite", math.nan, level, "", text)
     if result.cllr >= LARGEST_LOSS:
-        text = "unusable as LLRs: no evidence is as strong as the wrong ones of them"
-        return Verdict("infinite", math.nan, level, "", text)
+        why = "no evidence is as strong as the wrong ones of them"
+        if math.isinf(result.cllr):
+            why = "at least one trial has an infinite LLR for the wrong side"
+        return Verdict("infinite", math.nan, level, "", f"unusable as LLRs: {why}")
     # a small set cannot show that scores say nothing; it goes on to the tests, which say what it lacks
     if apart.none and apart.would_show < TELLING_AUC:
         low, high = result.moments.extremes
@@ -268,7 +255,7 @@ def judge(
         )
         text = f"uninformative: {why}; are these the right labels and scores?"
         return Verdict("uninformative", math.nan, level, "", text)
-    tested = tested or check_cells(result)
+    tested = tested or identity_tests.check_cells(result)
     # the highest LLR of non-targets and the lowest of targets
     gap = float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
     strongest = Amount(max(gap[0], -gap[1]), ".4g")
@@ -300,7 +287,7 @@ def judge(
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
         return Verdict(
-            "evidence", p_shape, level, "shape", f"{text} ({p_at_level(p_shape, SHAPE_LEVEL)}{given})"
+            "evidence", p_shape, SHAPE_LEVEL, "shape", f"{text} ({p_at_level(p_shape, SHAPE_LEVEL)}{given})"
         )
     text = f"no evidence of miscalibration ({p_at_level(p, level)}{given})"
     if not sensitivity:
@@ -309,7 +296,9 @@ def judge(
     return Verdict("none_found", p, level, "", f"{text}; {finds}", tuple(amounts))
 
 
-def _sensitivity_of_test(tested: CalibrationTest, level: float) -> tuple[str, *tuple[Amount, ...]]:
+def _sensitivity_of_test(
+    tested: identity_tests.CalibrationTest, level: float
+) -> tuple[str, *tuple[Amount, ...]]:
     """What size of error the test finds in such sets, and the LLRs in these words."""
     if tested.test.n_effective < ENOUGH:
         return ("so few trials are in doubt that only a large error would have been found",)
@@ -321,7 +310,9 @@ def _sensitivity_of_test(tested: CalibrationTest, level: float) -> tuple[str, *t
     return f"{found}, but no factor up to {LARGEST_FACTOR:.0f}", amount
 
 
-def _what_is_wrong(tested: CalibrationTest, gap: tuple[float, float]) -> tuple[str, str, *tuple[Amount, ...]]:
+def _what_is_wrong(
+    tested: identity_tests.CalibrationTest, gap: tuple[float, float]
+) -> tuple[str, str, *tuple[Amount, ...]]:
     """Kind and text of what is wrong, given that something is, and the LLRs in the text.
 
     ``gap`` are the highest LLR of non-targets and the lowest of targets.
@@ -365,7 +356,7 @@ _FEWEST = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCheck(Result):
-    """What :func:`check_calibration` found."""
+    """What :func:`llrkit.check_calibration` found."""
 
     evaluation: Measurements
     """Metrics of the LLRs."""
@@ -373,7 +364,7 @@ class CalibrationCheck(Result):
     """The outcome of the test, in words too."""
     recalibration: Recalibration | None
     """None where the classes do not overlap, or Cllr is infinite."""
-    identities: Identities
+    identities: identity_tests.Identities
     """Quantities that calibration fixes, observed and expected."""
     dev_pav: float
     """Mean distance between the PAV curve and the identity, in log10."""
@@ -388,6 +379,12 @@ class CalibrationCheck(Result):
     """The LLR of the LLR, estimated in several ways."""
     notes: tuple[str, ...]
     """Remarks, in words."""
+
+    @property
+    def _losses(self) -> dict[str, float]:
+        """The losses that the null distributions are about, as far as there are any."""
+        crossed = {} if self.loss is None else {"cv_loss": self.loss.loss}
+        return {"cllr_cal": self.evaluation.cllr_cal, "dev_pav": self.dev_pav, **crossed}
 
     def p_value(self, name: str) -> float:
         """Chance that a calibrated system shows as much: ``"cllr_cal"``, ``"dev_pav"`` or ``"cv_loss"``.
@@ -428,18 +425,12 @@ class CalibrationCheck(Result):
                 f"LLR of the LLR: {line.a:.3f} x {line.b:+.3f} (errors {line.se_a:.3f}, {line.se_b:.3f}); "
                 f"p = {line.p_value:.2g} for x itself"
             )
-        rows = [
-            ("Cllr - min Cllr", "cllr_cal", self.evaluation.cllr_cal),
-            ("devPAV", "dev_pav", self.dev_pav),
-        ]
-        if self.loss is not None:
-            rows.append(("cross-validated loss", "cv_loss", self.loss.loss))
-        for words, name, value in rows:
+        for name, value in self._losses.items():
             chance = ""
             if self.null is not None and len(self.null.known(name)):
                 usual = self.null.to_dict()[name]["mean"]
                 chance = f"; by chance {number(usual)}, p = {self.p_value(name):.2g}"
-            lines.append(f"{words} {number(value)}{chance}")
+            lines.append(f"{_NAMES[name]} {number(value)}{chance}")
         return "\n".join([*lines, *self.notes])
 
 
@@ -496,18 +487,20 @@ def check_calibration(
     yes_or_no(curves, "curves")
     seed = seed_of(rng)
     probability(level, "level")
+    from llrkit.trust.bootstrap import checked_replicates  # the verdict of an evaluation needs no bootstrap
+
     checked_replicates(replicates, 0)
     # infinite LLRs are allowed: the check reports them
     from llrkit.fits.training_checks import training_moments
 
     moments = training_moments(source, finite=False)
     result = measure(source)
-    edges = judged_edges(result)
+    edges = identity_tests.judged_edges(result)
     by_speaker: SpeakerCells | None = None
     if speakers:
         known = find_speakers(source, speakers)
-        by_speaker = count_in_judged_cells(source, result, known, TERMS)
-        tested, counts = check_speakers(result, by_speaker), by_speaker.total.counts
+        by_speaker = identity_tests.count_in_judged_cells(source, result, known, identity_tests.TERMS)
+        tested, counts = identity_tests.check_speakers(result, by_speaker), by_speaker.total.counts
         of_targets, of_nontargets = by_speaker.effective_speakers
         notes = [
             f"{known.n_speakers:,} speakers, as uneven as {of_targets:.0f} equal ones with targets and "
@@ -516,14 +509,15 @@ def check_calibration(
     else:
         # one pass counts what the null distributions and all curves are made of
         grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
-        tested, counts = check_cells(result), (grid.target.count, grid.nontarget.count)
+        tested, counts = identity_tests.check_cells(result), (grid.target.count, grid.nontarget.count)
         notes = ["trials are taken as independent: give speakers if they share some"]
     if n_infinite := int(moments.n_infinite):
         are = agreeing(n_infinite, "is", "are")
         notes.append(
             f"{counted(n_infinite, 'LLR')} {are} infinite: means and spreads are those of the others"
         )
-    found, of_pav = identities(source, moments, by_speaker), dev_pav_from_blocks(result.summaries.blocks)
+    found = identity_tests.identities(source, moments, by_speaker)
+    of_pav = dev_pav_from_blocks(result.summaries.blocks)
     if math.isinf(result.cllr):
         # no line and no chance explain an infinite LLR for the wrong side; the cells do not even hold it
         in_cells = {"cllr_cal": math.inf, "dev_pav": math.inf, "cv_loss": math.nan}
@@ -532,7 +526,7 @@ def check_calibration(
             result, judge(result, level=level), None, found, of_pav, None, None, MappingProxyType(in_cells),
             (), tuple(notes),
         )  # fmt: skip
-    cells = JudgedCells(middles(edges), *(np.asarray(one, dtype=np.float64) for one in counts))
+    cells = JudgedCells(identity_tests.middles(edges), *(np.asarray(one, dtype=np.float64) for one in counts))
     enough = min(cells.size) >= _FEWEST
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
@@ -546,7 +540,7 @@ def check_calibration(
     # the cross-validated loss needs a line to start from; classes that do not overlap have none
     crossed, line = math.nan, tested.line if enough else None
     if line is not None and by_speaker is not None and tested.lines is not None:
-        crossed = loss_without_own(cells.llr, by_speaker, tested.lines)
+        crossed = identity_tests.loss_without_own(cells.llr, by_speaker, tested.lines)
     elif line is not None:
         # a stream of its own: replicates and folds do not share random numbers
         rng_of_folds = np.random.default_rng([seed, 3])
@@ -582,11 +576,8 @@ def rows_of_tests(check: CalibrationCheck, unit: LlrUnit = NATS) -> list[tuple[s
         offset = f"{unit.of(line.b):.3f} ± {unit.of(line.se_b):.3f}"
         rows.append((f"offset ({unit.short})", offset, "0", "", ""))
         rows.append(("slope and offset together", "", "", chance(line.p_value), f"{100 * LEVEL:g} %"))
-    losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
-    if check.loss is not None:
-        losses["cv_loss"] = check.loss.loss
     usual = check.null.to_dict() if check.null is not None else None
-    for key, value in losses.items():
+    for key, value in check._losses.items():
         by_chance = ("", "", "")
         if usual is not None and not math.isnan(usual[key]["mean"]):
             level = f"{100 * _JUDGED[key]:g} %" if key in _JUDGED else "not judged"

@@ -25,9 +25,8 @@ from llrkit.errors import SystemCountError, TooFewTrialsError, UnknownNameError
 from llrkit.fits.folds import deal_folds
 from llrkit.metrics.measure import Measurements, measure
 from llrkit.results.result import Result, html_table, html_text, text_table
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
-from llrkit.scores.source import POSITION
+from llrkit.scores import POSITION, AnyTrials, DerivedSource, Labels, Scores, ScoreSource, as_source
+from llrkit.scores.derived import chosen_systems
 from llrkit.theory.operating_points import Points
 from llrkit.trust.bootstrap import (
     bootstrap_numbers,
@@ -75,7 +74,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemComparison(Result):
-    """What :func:`compare_systems` found, by name of the number (as in ``Evaluation.intervals``)."""
+    """What :func:`llrkit.compare_systems` found, by name of the number (as in ``Evaluation.intervals``)."""
 
     names: tuple[str, str]
     """Names of the two systems."""
@@ -165,14 +164,14 @@ def compare_systems(
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     ci
-        ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for other
-        numbers the delta method, and for minimum Cllr, whose map is fitted, also a jackknife that leaves out
-        groups of trials, whichever error is larger. ``"speaker"``: a jackknife that leaves out one speaker
-        after the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates
-        and actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by
-        random signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are
-        drawn with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
-        otherwise ``"trial"``.
+        ``"trial"``: trials are independent. For AUC this is DeLong's test, see
+        :func:`llrkit.trust.delong_test`; for other numbers the delta method, and for minimum Cllr, whose map
+        is fitted, also a jackknife that leaves out groups of trials, whichever error is larger.
+        ``"speaker"``: a jackknife that leaves out one speaker after the other, for both systems; rates,
+        minima and 1 - AUC by the logarithm of their ratio. Rates and actual costs with errors of fewer than a
+        quarter of all speakers (effectively) are tested by random signs of the speakers, those of fewer than
+        4 speakers not at all. ``"bootstrap"``: speakers are drawn with replacement, the same for both
+        systems. By default ``"speaker"`` if ``speakers`` are given, otherwise ``"trial"``.
     speakers, recordings, level, replicates, rng
         As in :func:`evaluate`.
     allow_unconfirmed
@@ -212,6 +211,7 @@ def compare_systems(
     reasons = {a.name: a.reason or b.reason for a, b in every if a.reason or b.reason}
     pairs = [(a, b) for a, b in every if a.name not in reasons]
     n_speakers: int | None = None
+    differences: dict[str, Difference] = {}
     if ci == "bootstrap":
         assert speakers is not None
         resampling = speaker_resampling(source, speakers, recordings, seed)
@@ -221,10 +221,14 @@ def compare_systems(
             for one, result in zip(systems, results, strict=True)
         ]
         n_speakers = resampling.speakers.n
-        differences = {
-            a.name: _bootstrap_difference(a, b, drawn[0][a.name] - drawn[1][a.name], n_speakers, level)
-            for a, b in pairs
-        }
+        for a, b in pairs:
+            gap, drawn_gap = a.value - b.value, drawn[0][a.name] - drawn[1][a.name]
+            moved = drawn_gap + 2.0 * (gap - float(drawn_gap.mean()))  # see percentile_interval
+            low, high = np.quantile(moved, tail_probabilities(n_speakers, level)).tolist()
+            # each tail counts replicates at 0 itself; the added one keeps p above 0
+            beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
+            p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
+            differences[a.name] = Difference(a.value, b.value, low, high, float(drawn_gap.std()), p)
     else:
         both = side_by_side(numbers[0].influences, numbers[1].influences)
         if ci == "speaker":
@@ -234,7 +238,6 @@ def compare_systems(
         else:
             errors = {**trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))}
         reasons |= {name: error for name, error in errors.items() if isinstance(error, str)}
-        differences = {}
         for a, b in pairs:
             if not isinstance(error := errors[a.name], str):
                 gap, reach = a.value - b.value, error.reach(level)
@@ -250,18 +253,6 @@ def compare_systems(
         (results[0], results[1]),
         n_speakers,
     )
-
-
-def _bootstrap_difference(
-    a: Functional, b: Functional, drawn: FloatArray, n_speakers: int, level: float
-) -> Difference:
-    gap = a.value - b.value
-    moved = drawn + 2.0 * (gap - float(drawn.mean()))  # see percentile_interval
-    low, high = (float(end) for end in np.quantile(moved, tail_probabilities(n_speakers, level)))
-    # each tail counts replicates at 0 itself; the added one keeps p above 0
-    beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
-    p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
-    return Difference(a.value, b.value, low, high, float(drawn.std()), p)
 
 
 RATES = ("eer", "eer_roc", "p_miss", "p_fa")
@@ -420,8 +411,8 @@ def compare_many_systems(
 ) -> PairwiseComparison:
     """Differences between systems that scored the same trials: the first against each other, or all pairs.
 
-    Each pair is compared by :func:`compare_systems`. The p-values of each number are also corrected for the
-    number of pairs by Holm's method, see ``holm``; they are not corrected for the choice of a number.
+    Each pair is compared by :func:`llrkit.compare_systems`. The p-values of each number are also corrected
+    for the number of pairs by Holm's method, see ``holm``; they are not corrected for the choice of a number.
 
     Parameters
     ----------
@@ -435,7 +426,7 @@ def compare_many_systems(
     all_pairs
         Compare every system with every other; by default the first with each of the others.
     **options
-        As in :func:`compare_systems`: ``ci``, ``speakers``, ``recordings``, ``level``, ``replicates``,
+        As in :func:`llrkit.compare_systems`: ``ci``, ``speakers``, ``recordings``, ``level``, ``replicates``,
         ``rng``, ``allow_unconfirmed``.
 
     Examples
@@ -445,7 +436,7 @@ def compare_many_systems(
     >>> rng = np.random.default_rng(5)
     >>> clean = lk.theory.GaussianLLR.from_eer(0.10).rvs(500, 5000, rng)
     >>> three = [np.column_stack([x, x, x + rng.normal(0, 1.5, len(x))]) for x in clean]
-    >>> found = lk.compare_many_systems(lk.Scores(*three), points=[0.1], all_pairs=True)
+    >>> found = lk.trust.compare_many_systems(lk.Scores(*three), points=[0.1], all_pairs=True)
     >>> [pair.names for pair in found.pairs]
     [('system1', 'system2'), ('system1', 'system3'), ('system2', 'system3')]
     >>> [corrected["eer"] < 0.01 for corrected in found.corrected]
@@ -542,7 +533,7 @@ def delong_test(source: AnyTrials, labels: Labels | None = None) -> DeLong:
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([[1.0, 0.2], [2.0, 1.0], [3.0, 3.0]], [[0.0, 1.5], [1.5, 0.1], [0.5, 0.7]])
-    >>> test = lk.delong_test(scores)
+    >>> test = lk.trust.delong_test(scores)
     >>> [round(area, 4) for area in test.auc], round(test.p_value, 4)
     ([0.8889, 0.6667], 0.4795)
     """
@@ -652,13 +643,11 @@ ONE_SPEAKER = "all trials of a class are of one speaker: without it there is not
 
 def only_systems(source: ScoreSource, which: Sequence[int]) -> DerivedSource:
     """One system of a source that has several, or some of them."""
-    columns = list(which) if len(which) > 1 else which[0]
 
     def select(chunk: Scores) -> Scores:
         if chunk.target.ndim != 2:
             raise SystemCountError("scores of two systems are needed, got one")
-        target, nontarget = chunk.target[:, columns], chunk.nontarget[:, columns]
-        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
+        return chosen_systems(chunk, which)
 
     return DerivedSource(source, select, score=tuple(source.roles.score[i] for i in which))
 
@@ -779,27 +768,25 @@ def speaker_errors(
             rare = fewest < RARE_SHARE * groups.n
             many = fewest >= MANY_MAKERS and not rare
             plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and many)
-            errors[name] = _error_of_difference(name, a, b, float(share), by_ratio=not plain, by_signs=rare)
+            mean = 1.0
+            if not plain:
+                if name == "auc":
+                    # the area above the ROC is the error, and its ratio has a meaning
+                    a, b = (
+                        replace(one, values=1.0 - one.values, without=1.0 - one.without) for one in (a, b)
+                    )
+                mean = _logarithmic_mean(float(a.values[0]), float(b.values[0]))
+                a, b = a.on_scales(["cost"]), b.on_scales(["cost"])
+                if not np.isfinite(a.without + b.without).all():
+                    errors[name] = (
+                        "without one of the speakers it is 0: no test of so few errors can be trusted"
+                    )
+                    continue
+            gap = replace(a - b, counted_once=float(share))
+            flipped = mean * flipped_sizes(gap) if rare else None
+            # the error of a logarithm times the logarithmic mean of both values is that of the difference
+            errors[name] = DifferenceError(mean * float(gap.standard_error[0]), float(gap.df[0]), flipped)
     return errors
-
-
-def _error_of_difference(
-    name: str, a: Jackknife, b: Jackknife, share: float, *, by_ratio: bool, by_signs: bool
-) -> DifferenceError | str:
-    """The error of the difference of one number, or why there is none."""
-    mean = 1.0
-    if by_ratio:
-        if name == "auc":
-            # the area above the ROC is the error, and its ratio has a meaning
-            a, b = (replace(one, values=1.0 - one.values, without=1.0 - one.without) for one in (a, b))
-        mean = _logarithmic_mean(float(a.values[0]), float(b.values[0]))
-        a, b = a.on_scales(["cost"]), b.on_scales(["cost"])
-        if not np.isfinite(a.without + b.without).all():
-            return "without one of the speakers it is 0: no test of so few errors can be trusted"
-    gap = replace(a - b, counted_once=share)
-    flipped = mean * flipped_sizes(gap) if by_signs else None
-    # the error of a logarithm times the logarithmic mean of both values is that of the difference
-    return DifferenceError(mean * float(gap.standard_error[0]), float(gap.df[0]), flipped)
 
 
 def _logarithmic_mean(a: float, b: float) -> float:

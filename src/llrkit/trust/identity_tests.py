@@ -15,29 +15,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json
 from llrkit.core.cells import score_indexes
 from llrkit.core.numerics import sigmoid
 from llrkit.core.summaries import Moments, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
-from llrkit.metrics.loss_parts import (
-    BestLine,
-    IdentityTest,
-    NullMoments,
-    best_line,
-    distance,
-    hotelling_p_value,
-    identity_test,
-    null_moments,
-)
+from llrkit.metrics import loss_parts
 from llrkit.metrics.measure import Measurements
 from llrkit.results.result import Result
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores import AnyTrials, Labels, Scores, ScoreSource, as_source
 from llrkit.trust.influence import class_means
 from llrkit.trust.jackknife import Jackknife
 from llrkit.trust.null import JUDGED_CELLS, judged_range
@@ -114,8 +103,8 @@ class CalibrationTest:
     """A test of a = 1 and b = 0 for the map ``a x + b`` of LLRs x, and the line that is best."""
 
     result: Measurements
-    test: IdentityTest
-    null: NullMoments
+    test: loss_parts.IdentityTest
+    null: loss_parts.NullMoments
     lost: float = 1.0
     """Trials that say as much as one independent trial, where they are weighted."""
     by_speaker: bool = False
@@ -144,20 +133,20 @@ def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0))
         Independent trials that say as much as one target, and as one non-target, where trials are weighted.
     """
     cells = result.summaries.cells.weighted(*weights)
-    null = null_moments(cells)
+    null = loss_parts.null_moments(cells)
     # what one trial says less, the errors of the line are larger
     lost = max((result.n_target + result.n_nontarget) / (cells.n_target + cells.n_nontarget), 1.0)
-    return CalibrationTest(result, identity_test(null), null, lost)
+    return CalibrationTest(result, loss_parts.identity_test(null), null, lost)
 
 
-def judged_line(result: Measurements) -> BestLine | None:
+def judged_line(result: Measurements) -> loss_parts.BestLine | None:
     """The best line; if LLRs that stand for certainty leave none, with these no further away than others."""
     if result.best_line is not None:
         return result.best_line
     # a line needs overlap; certainties moved to the nearest judged LLR may provide it
     cells = result.summaries.cells
     within = judged_range(result.moments.extremes, result.summaries.blocks)
-    return best_line(replace(cells, llr=np.clip(cells.llr, *within)))
+    return loss_parts.best_line(replace(cells, llr=np.clip(cells.llr, *within)))
 
 
 def count_in_judged_cells(
@@ -174,7 +163,8 @@ def check_speakers(result: Measurements, cells: SpeakerCells) -> CalibrationTest
     rests on the variance calibration implies and so holds where hardly a trial went wrong.
     """
     # independent trials first: their p-value is a lower limit of the one with speakers
-    line, null, x = judged_line(result), null_moments(result.summaries.cells), middles(judged_edges(result))
+    line, x = judged_line(result), middles(judged_edges(result))
+    null = loss_parts.null_moments(result.summaries.cells)
 
     def fitted(kept: CellSet) -> tuple[float, float]:
         n = kept.n
@@ -203,9 +193,9 @@ def check_speakers(result: Measurements, cells: SpeakerCells) -> CalibrationTest
         gap = left_out.corrected - np.array([1.0, 0.0])
         # the covariance of (a, b) as one of gradients, which the power of the test is computed from
         covariance = null.curvature @ spread @ null.curvature
-    df, statistic = effective_df(left_out.deviations), distance(gap, spread)
-    independent = identity_test(null)
-    p = max(hotelling_p_value(statistic, df), independent.p_value)
+    df, statistic = effective_df(left_out.deviations), loss_parts.distance(gap, spread)
+    independent = loss_parts.identity_test(null)
+    p = max(loss_parts.hotelling_p_value(statistic, df), independent.p_value)
     return CalibrationTest(
         result,
         replace(independent, statistic=statistic, p_value=p, df=df),
@@ -427,7 +417,8 @@ def llr_precision(
     --------
     >>> import llrkit as lk
     >>> sides = {"left": (["a", "a"], ["a", "b"]), "right": (["a", "a"], ["b", "a"])}
-    >>> precision = lk.llr_precision(lk.Scores([1.0, 3.0], [-4.0, -4.0], sides), speakers=("left", "right"))
+    >>> trials = lk.Scores([1.0, 3.0], [-4.0, -4.0], sides)
+    >>> precision = lk.trust.llr_precision(trials, speakers=("left", "right"))
     >>> precision.sd, precision.df
     (1.0, 2)
     """
@@ -450,7 +441,7 @@ def llr_precision(
 class _PairMoments(SummaryBase):
     """Number, sum and sum of squares of the scores of each pair of speakers, by ascending key."""
 
-    keys: npt.NDArray[np.int64]
+    keys: IntArray
     n: FloatArray
     sums: FloatArray
     squares: FloatArray
@@ -468,7 +459,7 @@ class _PairMoments(SummaryBase):
         return cls._grouped(np.concatenate(keys), np.ones(len(x)), x, x * x)
 
     @classmethod
-    def _grouped(cls, keys: npt.NDArray[np.int64], *columns: FloatArray) -> _PairMoments:
+    def _grouped(cls, keys: IntArray, *columns: FloatArray) -> _PairMoments:
         distinct, place = np.unique(keys, return_inverse=True)
         sums = [np.asarray(np.bincount(place, column, minlength=len(distinct)), float) for column in columns]
         return cls(distinct, *sums)

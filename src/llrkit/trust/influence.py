@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, IntArray
+from llrkit.base.arguments import Array, ArrayLike, FloatArray, IntArray
 from llrkit.base.text import counted
 from llrkit.core.cells import CellFinder, require_both_classes
 from llrkit.core.numerics import LN2, blocks, probit, softplus
 from llrkit.core.order import Ranking
 from llrkit.core.pav import ErrorPath, PavBlocks, ScoreBins, error_path
-from llrkit.core.summaries import SummaryBase
+from llrkit.core.summaries import FieldwiseSums, UnweightedSummary
 from llrkit.metrics import discrimination
 from llrkit.metrics.discrimination import det_slope_from_bins
 from llrkit.metrics.measure import Measurements
@@ -135,7 +134,7 @@ class StepInfluences:
         """The sums of a class."""
         return tuple(range(class_index, self.size, 2))
 
-    def cut_also(self, cuts: npt.ArrayLike) -> StepInfluences:
+    def cut_also(self, cuts: ArrayLike) -> StepInfluences:
         """The same sums with more cells: those between its own cuts and these."""
         finer = CellFinder(np.union1d(self.finder.cuts, np.asarray(cuts, dtype=np.float64)))
         left = np.concatenate([[-np.inf], finer.cuts])
@@ -190,9 +189,7 @@ class StepTable:
     the ends of the PAV blocks must be among them.
     """
 
-    def __init__(
-        self, result: Measurements, thresholds: npt.ArrayLike, cuts: FloatArray | None = None
-    ) -> None:
+    def __init__(self, result: Measurements, thresholds: ArrayLike, cuts: FloatArray | None = None) -> None:
         self.bins: ScoreBins = result.summaries.bins
         if cuts is not None:  # bins joined where no cut lies between them
             exact = self.bins
@@ -433,16 +430,10 @@ def error_costs(point: OperatingPoint) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Unweighted(SummaryBase):
+class Unweighted(UnweightedSummary, FieldwiseSums):
     """Counts of trials, each counted once whatever it weighs."""
 
     counts: IntArray
-
-    def __add__(self, other: Unweighted) -> Unweighted:
-        return Unweighted(self.counts + other.counts)
-
-    def __mul__(self, weight: float) -> Unweighted:
-        return self
 
 
 def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:

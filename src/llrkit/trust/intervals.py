@@ -8,25 +8,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, ArrayLike, FloatArray
 from llrkit.core.losses import LossSums
 from llrkit.core.numerics import logit, sigmoid
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust import jackknife
-from llrkit.trust.influence import (
-    FEWEST_ERRORS,
-    Functional,
-    Functionals,
-    decision_thresholds,
-    error_costs,
-    functionals,
-    score_cuts,
-    trial_numbers,
-)
+from llrkit.trust import influence, jackknife
 from llrkit.trust.jackknife import ErrorRates, Jackknife, Range, RateIntervals, Uncertainty
 from llrkit.trust.speakers import (
     Contributions,
@@ -47,7 +36,7 @@ _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 _HANGS_ON_ONE = 1.5
 """Standard error of a logarithm, or of log-odds, from which on an interval would say nothing."""
-_SMOOTH_ENOUGH = 4 * FEWEST_ERRORS
+_SMOOTH_ENOUGH = 4 * influence.FEWEST_ERRORS
 """So many errors move an equal error rate smoothly when a speaker is left out, however few make them."""
 _WIDE_RATES, _SHORTER = 3.0 * jackknife.FEWEST_MAKERS, 0.9
 """With fewer speakers who make errors, both rates have long intervals, and the lower end of a cost that adds
@@ -72,7 +61,7 @@ def intervals_and_cells(
     Both come from the same pass.
     """
     groups = speakers.grouped()
-    wanted = functionals(result, trial_numbers(source), score_cuts(result))
+    wanted = influence.functionals(result, influence.trial_numbers(source), influence.score_cuts(result))
     # one pass counts between the cuts of both, of intervals and of the caller; cells are joined again below
     counted, spread = jackknife.speaker_pass(source, wanted.influences.cut_also(cuts), groups)
     cells = counted.joined(wanted.influences.finder.cuts)
@@ -100,7 +89,7 @@ def intervals_and_cells(
     return used, counted.joined(np.unique(cuts))
 
 
-def counted_once(spread: Covariance, number: Functional) -> float:
+def counted_once(spread: Covariance, number: influence.Functional) -> float:
     """Share of the jackknife variance of a number that is left when no pair of speakers counts twice.
 
     Trials between two speakers are left out with either. What S speakers compared all with all have
@@ -120,7 +109,7 @@ class _SpeakerIntervals:
     """Fills in the intervals of all numbers."""
 
     result: Measurements
-    wanted: Functionals
+    wanted: influence.Functionals
     cells: SpeakerCells
     spread: Covariance
     level: float
@@ -207,7 +196,7 @@ class _SpeakerIntervals:
                 self.reasons[name] = reason
                 self.bounds[name] = max(bound, number.value)
 
-    def _has_reason(self, number: Functional) -> bool:
+    def _has_reason(self, number: influence.Functional) -> bool:
         column = self.plain.select([number.name])
         reason = number.reason
         if not reason and not np.isfinite(column.without).all():
@@ -229,7 +218,7 @@ class _SpeakerIntervals:
     def _rates_and_costs(self) -> None:
         """Rates at the thresholds of decisions, and costs as sums of two rates."""
         points, fixed = self.result.points, self.result.fixed
-        n_fixed = len(decision_thresholds(self.result))
+        n_fixed = len(influence.decision_thresholds(self.result))
         prefixes = [f"points.{i}" for i in range(len(points))] + (["fixed_threshold"] if fixed else [])
         # only shares of false alarms and minima are needed: misses
         # are mostly within one speaker and count once
@@ -254,7 +243,7 @@ class _SpeakerIntervals:
                     self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
             name, weights = f"{prefix}.hter", (0.5, 0.5)
             if prefix != "fixed_threshold":
-                name, weights = f"{prefix}.act_dcf", error_costs(points[i].point)
+                name, weights = f"{prefix}.act_dcf", influence.error_costs(points[i].point)
             self._put_cost(name, weights, kinds, i, float(together[i]))
         for i, threshold in enumerate(jackknife.best_thresholds(self.result)):
             name, actual, k = f"points.{i}.min_dcf", f"points.{i}.act_dcf", n_fixed + i
@@ -263,7 +252,7 @@ class _SpeakerIntervals:
                     "the best threshold rejects all trials: it is 1, what saying nothing costs"
                 )
             else:
-                self._put_cost(name, error_costs(points[i].point), kinds, k, float(together[k]))
+                self._put_cost(name, influence.error_costs(points[i].point), kinds, k, float(together[k]))
             if name in self.bounds:  # no decision costs less than the best one
                 # the bound of an actual cost bounds the best one too
                 at_most = self.bounds[actual] if actual in self.bounds else self.intervals[actual][1]
@@ -353,7 +342,7 @@ IF_INDEPENDENT = "hold if trials are independent; where these share speakers the
 
 def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> Uncertainty:
     """Intervals as if trials were independent."""
-    wanted = functionals(result, trial_numbers(source))
+    wanted = influence.functionals(result, influence.trial_numbers(source))
     spread, width = covariance(source, wanted.influences.contributions), quantile(level)
     intervals: dict[str, Range] = {}
     errors, reasons = {}, dict(wanted.reasons)
@@ -420,8 +409,8 @@ class CurveRates(ReadOnlyArrays):
         ``nan`` where few errors of a kind were seen, or few speakers made them.
         """
         p_miss, p_fa = self.miss.rate, self.fa.rate
-        few = (p_miss * self.n[0] < FEWEST_ERRORS) | ((1.0 - p_miss) * self.n[0] < FEWEST_ERRORS)
-        few |= (p_fa * self.n[1] < FEWEST_ERRORS) | self.miss.few | self.fa.few
+        few = np.minimum(p_miss, 1.0 - p_miss) * self.n[0] < influence.FEWEST_ERRORS
+        few |= (p_fa * self.n[1] < influence.FEWEST_ERRORS) | self.miss.few | self.fa.few
         # derivative of the rate by its logit; where errors are few the ends become nan anyway
         steep = np.where(few, 1.0, p_miss * (1.0 - p_miss))
         middle = logit(np.where(few, 0.5, p_miss))
@@ -446,11 +435,11 @@ class CurveRates(ReadOnlyArrays):
 
 def curve_rates(
     source: ScoreSource,
-    thresholds: npt.ArrayLike,
+    thresholds: ArrayLike,
     speakers: Speakers | None,
     level: float,
     *,
-    along: npt.ArrayLike | None = None,
+    along: ArrayLike | None = None,
 ) -> CurveRates:
     """Rates at some thresholds; one pass for independent trials, two for those that share speakers.
 
@@ -466,7 +455,7 @@ def curve_rates(
             rate = np.asarray(errors, dtype=np.float64) / size
             k = rate * size
             # few errors, or few that are none: either end of a rate is as uncertain
-            few = np.minimum(k, size - k) < FEWEST_ERRORS
+            few = np.minimum(k, size - k) < influence.FEWEST_ERRORS
             intervals.append(RateIntervals(rate, *exact_limits(k, size, level), few, k))
         return CurveRates(cuts, intervals[0], intervals[1], level, n, None, np.ones(len(cuts)))
     groups = speakers.grouped()
@@ -533,14 +522,10 @@ class MissAtFa(NamedTuple):
 
 
 def miss_at_fa(
-    source: ScoreSource,
-    result: Measurements,
-    thresholds: npt.ArrayLike,
-    speakers: Speakers | None,
-    level: float,
+    source: ScoreSource, result: Measurements, thresholds: ArrayLike, speakers: Speakers | None, level: float
 ) -> MissAtFa:
     """Intervals that take into account that finite thresholds were found on these trials."""
-    rates = curve_rates(source, thresholds, speakers, level, along=score_cuts(result))
+    rates = curve_rates(source, thresholds, speakers, level, along=influence.score_cuts(result))
     return MissAtFa(rates, *rates.along_roc(roc_slopes(result, rates.thresholds)))
 
 

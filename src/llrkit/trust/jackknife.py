@@ -23,24 +23,15 @@ from types import MappingProxyType
 from typing import Literal, Never, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import BoolArray, FloatArray, IntArray
+from llrkit.base.arguments import ArrayLike, BoolArray, FloatArray, IntArray
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json, counted, two_digits
 from llrkit.core.numerics import BLOCK, blocks, logit, probability, sigmoid
 from llrkit.core.summaries import Both, ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.influence import (
-    FEWEST_ERRORS,
-    Functional,
-    StepInfluences,
-    decision_thresholds,
-    evaluation_numbers,
-    log_loss,
-    score_cuts,
-)
+from llrkit.trust import influence
 from llrkit.trust.speakers import (
     CellSet,
     Contributions,
@@ -89,7 +80,7 @@ class Jackknife(ReadOnlyArrays):
 
     @classmethod
     def of(
-        cls, cells: SpeakerCells, function: Callable[[CellSet], npt.ArrayLike], names: Sequence[str] = ()
+        cls, cells: SpeakerCells, function: Callable[[CellSet], ArrayLike], names: Sequence[str] = ()
     ) -> Jackknife:
         """The jackknife of any function of a set of trials.
 
@@ -228,7 +219,7 @@ def resampled_times(n: int, draws: int, seed: int) -> FloatArray:
     return times
 
 
-def to_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
+def to_scale(values: ArrayLike, scale: Scale) -> FloatArray:
     """Numbers on the scale on which their intervals are made."""
     x = np.asarray(values, dtype=np.float64)
     if scale == "plain":
@@ -238,7 +229,7 @@ def to_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
         return np.asarray(logit(x) if scale == "rate" else np.log(x))
 
 
-def from_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
+def from_scale(values: ArrayLike, scale: Scale) -> FloatArray:
     """The inverse of :func:`to_scale`.
 
     Examples
@@ -252,7 +243,7 @@ def from_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
     return np.asarray(sigmoid(x) if scale == "rate" else np.exp(np.minimum(x, 700.0)))
 
 
-LOG_LOSS = Contributions(1, lambda values, class_index: [log_loss(values, class_index)])
+LOG_LOSS = Contributions(1, lambda values, class_index: [influence.log_loss(values, class_index)])
 """The logarithmic loss of each trial, which is all that numbers of an evaluation need beside counts."""
 
 
@@ -261,7 +252,7 @@ def count_by_speaker(source: ScoreSource, result: Measurements, speakers: Speake
 
     Speakers beyond 500 should be in groups (:meth:`Speakers.grouped`).
     """
-    return speaker_cells(source, speakers, score_cuts(result), LOG_LOSS)
+    return speaker_cells(source, speakers, influence.score_cuts(result), LOG_LOSS)
 
 
 def leave_out(cells: SpeakerCells, result: Measurements) -> Jackknife:
@@ -281,12 +272,12 @@ def leave_out(cells: SpeakerCells, result: Measurements) -> Jackknife:
     >>> bool(numbers.corrected[1] > result.min_cllr)  # what was fitted to these trials looks too good
     True
     """
-    place = np.searchsorted(cells.cuts, decision_thresholds(result))
+    place = np.searchsorted(cells.cuts, influence.decision_thresholds(result))
 
     def numbers(kept: CellSet) -> dict[str, float]:
         means = kept.means[:, 0]
         rates = kept.p_miss[place], kept.p_fa[place]
-        return evaluation_numbers(kept.bins(), (float(means[0]), float(means[1])), rates, result)
+        return influence.evaluation_numbers(kept.bins(), (float(means[0]), float(means[1])), rates, result)
 
     counted = numbers(cells.total)
     jackknife = Jackknife.of(cells, lambda kept: list(numbers(kept).values()), tuple(counted))
@@ -350,11 +341,7 @@ class ErrorRates(ReadOnlyArrays):
 
     @classmethod
     def of(
-        cls,
-        cells: SpeakerCells,
-        class_index: int,
-        places: npt.ArrayLike,
-        along: npt.ArrayLike | None = None,
+        cls, cells: SpeakerCells, class_index: int, places: ArrayLike, along: ArrayLike | None = None
     ) -> ErrorRates:
         """Misses (class 0) or false alarms (class 1) at the cuts with these numbers.
 
@@ -389,7 +376,13 @@ class ErrorRates(ReadOnlyArrays):
         inside = np.isfinite(scaled.values) & np.isfinite(scaled.without).all(axis=0)
         # rates of 0 or 1, with or without some speaker, have no logit
         few = ~inside | (self.makers < FEWEST_MAKERS)
-        low, high, bound = self._of_effective_trials(level)
+        rare = np.minimum(rate, 1.0 - rate)
+        # a speaker, or a pair, with many errors counts as one event
+        k = np.minimum(rare * self.effective, self.events)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # the number of trials that goes with k errors at this rate
+            size = np.where(k > 0.0, k / np.where(rare > 0.0, rare, 1.0), self.effective)
+        low, high, bound = exact_limits(np.where(rate > 0.5, size - k, k), size, level)
         if (~few).any():
             some = scaled.select([scaled.names[i] for i in np.flatnonzero(~few)])
             center = None if corrected else some.values
@@ -404,20 +397,9 @@ class ErrorRates(ReadOnlyArrays):
                 _, upper = some.interval(2.0 * level - 1.0, center=center)
                 upper = np.maximum(from_scale(upper, "rate"), rate[~few])
                 # a handful of errors, each by other speakers, shows no spread
-                handful = self.errors[~few] < FEWEST_ERRORS
+                handful = self.errors[~few] < influence.FEWEST_ERRORS
                 bound[~few] = np.where(handful, np.maximum(upper, bound[~few]), upper)
         return RateIntervals(rate, low, high, bound, few, self.makers)
-
-    def _of_effective_trials(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Exact intervals and upper bounds, the errors of one speaker, or of one pair, counting as one."""
-        rate = self.jackknife.values
-        rare = np.minimum(rate, 1.0 - rate)
-        # a speaker, or a pair, with many errors counts as one event
-        k = np.minimum(rare * self.effective, self.events)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # the number of trials that goes with k errors at this rate
-            size = np.where(k > 0.0, k / np.where(rare > 0.0, rare, 1.0), self.effective)
-        return exact_limits(np.where(rate > 0.5, size - k, k), size, level)
 
 
 def _rates_without_speakers(cells: SpeakerCells, class_index: int, places: IntArray) -> ErrorRates:
@@ -456,7 +438,7 @@ def best_thresholds(result: Measurements) -> FloatArray:
 
 def rates_looked_at(cells: SpeakerCells, result: Measurements) -> tuple[ErrorRates, ErrorRates]:
     """Misses and false alarms at the thresholds of decisions, then at the best one of each point."""
-    used = np.concatenate([decision_thresholds(result), best_thresholds(result)])
+    used = np.concatenate([influence.decision_thresholds(result), best_thresholds(result)])
     # a threshold of infinity has no cell; the last one stands in, and its cost has a reason instead
     place = np.minimum(np.searchsorted(cells.cuts, used), len(cells.cuts) - 1)
     return ErrorRates.of(cells, 0, place), ErrorRates.of(cells, 1, place)
@@ -477,7 +459,7 @@ def makers_of_errors(cells: SpeakerCells, result: Measurements) -> tuple[dict[st
     Of an actual cost those of the kind of errors that fewer make; of a minimum there is no number.
     """
     rates = rates_looked_at(cells, result)
-    n_fixed = len(decision_thresholds(result))
+    n_fixed = len(influence.decision_thresholds(result))
     fewer = np.minimum(rates[0].makers, rates[1].makers).tolist()
 
     def why(place: int, *classes: int) -> str:
@@ -602,7 +584,7 @@ def range_around(value: float, low: float, high: float) -> Range:
     return min(low, value), max(high, value)
 
 
-def reason_for_no_interval(number: Functional, variance: float) -> str:
+def reason_for_no_interval(number: influence.Functional, variance: float) -> str:
     """Why a number has no interval, if it has none."""
     inside = 0.0 < number.value < (1.0 if number.scale == "rate" else math.inf)
     if not (inside and variance > 0.0):
@@ -632,7 +614,7 @@ _FEW_EDGES = 2
 
 
 def speaker_pass(
-    source: ScoreSource, influences: StepInfluences, speakers: Speakers
+    source: ScoreSource, influences: influence.StepInfluences, speakers: Speakers
 ) -> tuple[SpeakerCells, Covariance]:
     """Counts and losses by speaker, and the covariance of the influences."""
 
@@ -649,7 +631,7 @@ def speaker_pass(
 
 
 def _speaker_pass_of_class(
-    chunk: Scores, class_index: int, influences: StepInfluences, speakers: Speakers
+    chunk: Scores, class_index: int, influences: influence.StepInfluences, speakers: Speakers
 ) -> tuple[IntArray, FloatArray, InfluenceSums]:
     """Counts by (speaker, cell), losses by speaker (all trials last), and sums of influences."""
     values = (chunk.target, chunk.nontarget)[class_index]
@@ -665,7 +647,11 @@ def _speaker_pass_of_class(
     pairs, trials_of_pair = np.zeros((len(kept), n * (n + 1))), np.zeros(n * (n + 1), dtype=np.int64)
     # most influences are errors at a threshold, with one step: sums over the trials beyond it are cheaper
     # than sums of looked-up values over all trials
-    jumps = [_jumps_of_influence(step) for step in steps]
+    jumps: list[list[tuple[int, float]]] = []  # cells where a step function changes, and by how much
+    for change in np.diff(steps, axis=1):
+        edges = np.flatnonzero(change)
+        few = edges if len(edges) <= _FEW_EDGES else edges[:0]
+        jumps.append([(int(i) + 1, float(change[i])) for i in few])
     lowest = min((edge for found in jumps for edge, _ in found), default=0)
     all_losses = 0.0
     # blocks no smaller than the tables, which are added up for each
@@ -718,10 +704,3 @@ def _speaker_pass_of_class(
     if not crossed:
         by_speaker[columns] = np.vstack([losses[None, :n], steps @ table[:n].T])
     return table, uncentered, InfluenceSums(trials, by_speaker, pairs)
-
-
-def _jumps_of_influence(step: FloatArray) -> list[tuple[int, float]]:
-    """The cells from which on a step function has another value, and by how much; none if there are many."""
-    change = np.diff(step)
-    edges = np.flatnonzero(change)
-    return [(int(i) + 1, float(change[i])) for i in edges] if len(edges) <= _FEW_EDGES else []

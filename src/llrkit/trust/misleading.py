@@ -12,13 +12,12 @@ from llrkit.base.arguments import FloatArray, whole_number
 from llrkit.base.text import Json
 from llrkit.core.cells import BelowCounts, score_indexes
 from llrkit.core.groups import decoded, plain_value
-from llrkit.core.summaries import SummaryBase
-from llrkit.engine.batches import Files
+from llrkit.core.summaries import UnweightedSummary
+from llrkit.engine.open import Files
 from llrkit.errors import UnknownNameError
 from llrkit.results.result import Result, plain
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.scores.source import POSITION, WrappedSource
+from llrkit.scores import POSITION, AnyTrials, Labels, Scores, ScoreSource, as_source
+from llrkit.scores.source import WrappedSource
 from llrkit.theory.operating_points import verbal_scale
 from llrkit.trust.influence import Unweighted
 from llrkit.trust.speakers import clopper_pearson
@@ -124,10 +123,7 @@ class MisleadingTrial(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values."""
-        return {
-            "is_target": self.is_target, "llr": self.llr, "trial": dict(self.trial), "place": self.place,
-            "words": self.words,
-        }  # fmt: skip
+        return {**super().to_dict(), "words": self.words}
 
 
 def misleading_trials(
@@ -153,7 +149,7 @@ def misleading_trials(
     >>> import llrkit as lk
     >>> table = {"llr": [2.0, -1.5, 0.5, -3.0], "label": [1, 1, 0, 0], "test": ["a", "b", "c", "d"]}
     >>> trials = lk.Trials(table, score="llr", test="test")
-    >>> [(trial.llr, trial.trial["test"]) for trial in lk.misleading_trials(trials)]
+    >>> [(trial.llr, trial.trial["test"]) for trial in lk.trust.misleading_trials(trials)]
     [(-1.5, 'b'), (0.5, 'c')]
     """
     source = as_source(source, labels)
@@ -205,7 +201,7 @@ _Found: TypeAlias = tuple[float, *tuple[Json, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class _MostMisleading(SummaryBase):
+class _MostMisleading(UnweightedSummary):
     """The most misleading trials of each class: LLR, then the values of the columns ``names``."""
 
     most: int
@@ -231,6 +227,3 @@ class _MostMisleading(SummaryBase):
         targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]
         nontargets = sorted(self.nontargets + other.nontargets, key=lambda row: -row[0])[: self.most]
         return _MostMisleading(self.most, tuple(targets), tuple(nontargets))
-
-    def __mul__(self, weight: float) -> _MostMisleading:
-        return self

@@ -23,9 +23,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
+from llrkit.base.arguments import RNG, FloatArray, IntArray, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.core.counting import count_blocks
 from llrkit.core.numerics import LN2, bracketed_root, sigmoid, softplus
@@ -87,12 +86,8 @@ class JudgedCells(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedCells(ReadOnlyArrays):
+class CalibratedCells(JudgedCells):
     """Two distributions on cells of LLRs whose log-ratio is the LLR of each cell: calibrated exactly."""
-
-    llr: FloatArray
-    target: FloatArray
-    nontarget: FloatArray
 
     @classmethod
     def from_pair(cls, pair: CalibratedPair) -> CalibratedCells:
@@ -201,7 +196,7 @@ def dev_pav(source: AnyTrials, labels: Labels | None = None) -> float:
     --------
     >>> import llrkit as lk
     >>> shifted = lk.Scores([1.0] * 3 + [-1.0], [1.0] + [-1.0] * 3)  # log(3) would be right
-    >>> round(lk.dev_pav(shifted) * LN10, 6), round(0.5 * (math.log(3) - 1.0), 6)
+    >>> round(lk.trust.dev_pav(shifted) * LN10, 6), round(0.5 * (math.log(3) - 1.0), 6)
     (0.049306, 0.049306)
     """
     source = as_source(source, labels)
@@ -219,17 +214,13 @@ def dev_pav_from_blocks(blocks: PavBlocks) -> float:
     gap = np.repeat(blocks.llr[finite], 2) - x
     if x[-1] == x[0]:
         return abs(float(gap[0])) / LN10
-    return _area_to_identity(x, gap) / float(x[-1] - x[0]) / LN10
-
-
-def _area_to_identity(x: FloatArray, gap: FloatArray) -> float:
-    """Area between a polyline and zero: trapezoids, two triangles where the line crosses."""
+    # the area between the PAV map and the identity: trapezoids, two triangles where they cross
     width, a, b = np.diff(x), gap[:-1], gap[1:]
     same = a * b >= 0.0
     total = np.where(same, 1.0, np.abs(a) + np.abs(b))
-    # a line that crosses zero makes two triangles, whose areas follow from similar sides
+    # the areas of the triangles follow from similar sides
     mean = np.where(same, 0.5 * np.abs(a + b), 0.5 * (a * a + b * b) / total)
-    return float((mean * width).sum())
+    return float((mean * width).sum()) / float(x[-1] - x[0]) / LN10
 
 
 _HEAVY = 0.2
@@ -323,8 +314,8 @@ def transport(counts: FloatArray, wanted: FloatArray) -> csr_array:
     need[-1] = have[-1]
     steps = np.unique(np.concatenate([have, np.minimum(need, n)]))
     middle, moved = 0.5 * (steps[1:] + steps[:-1]), np.diff(steps)
-    start: npt.NDArray[np.intp] = np.searchsorted(have, middle, side="right") - 1
-    end: npt.NDArray[np.intp] = np.searchsorted(need, middle, side="right") - 1
+    start: IntArray = np.searchsorted(have, middle, side="right") - 1
+    end: IntArray = np.searchsorted(need, middle, side="right") - 1
     return csr_array((moved / counts[start], (start, end)), shape=(len(counts), len(wanted)))
 
 
@@ -427,7 +418,7 @@ def calibration_null(
     Examples
     --------
     >>> import llrkit as lk
-    >>> null = lk.calibration_null(lk.theory.GaussianLLR.from_eer(0.05), 100, 1000, replicates=300)
+    >>> null = lk.trust.calibration_null(lk.theory.GaussianLLR.from_eer(0.05), 100, 1000, replicates=300)
     >>> round(float(null.cllr_cal.mean()), 3)  # nothing is wrong, and yet
     0.034
     """
@@ -578,7 +569,7 @@ def _moments_of_cells(x: FloatArray, counts: FloatArray) -> tuple[float, float]:
 
 
 def _silverman_width_of_cells(x: FloatArray, counts: FloatArray) -> float:
-    """``0.9 min(sd, IQR / 1.349) N^(-1/5)``, the bandwidth of :func:`llrkit.fit_kde` too."""
+    """``0.9 min(sd, IQR / 1.349) N^(-1/5)``, the bandwidth of :func:`llrkit.fits.fit_kde` too."""
     n = float(counts.sum())
     low, high = np.interp([0.25, 0.75], (np.cumsum(counts) - 0.5 * counts) / n, x)
     sd = _moments_of_cells(x, counts)[1]

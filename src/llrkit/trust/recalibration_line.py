@@ -16,8 +16,7 @@ from llrkit.core.numerics import LN2, logit, sigmoid, softplus
 from llrkit.core.summaries import Moments
 from llrkit.errors import InputError, LlrkitWarning
 from llrkit.results.result import Result
-from llrkit.scores import ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores import AnyTrials, Labels, ScoreSource, as_source
 from llrkit.trust.influence import estimate_means
 from llrkit.trust.jackknife import Jackknife
 from llrkit.trust.speakers import (
@@ -277,7 +276,7 @@ def map_uncertainty(
     >>> import llrkit as lk
     >>> import numpy as np
     >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 2000, np.random.default_rng(3)))
-    >>> uncertainty = lk.map_uncertainty(scores, method="cmlg")
+    >>> uncertainty = lk.trust.map_uncertainty(scores, method="cmlg")
     >>> abs(uncertainty.a - 1.0) < 4 * uncertainty.se_a
     True
     >>> [round(value, 2) for value in uncertainty.interval(3.0)]
@@ -322,7 +321,7 @@ def map_uncertainty(
 
 def _inverse_hessian(source: ScoreSource, line: tuple[float, float], prior: float) -> FloatArray:
     """Inverse of the second derivatives of the prior-weighted cross-entropy by slope and offset; one pass."""
-    sums = source.reduce(NewtonSums.at(line, float(logit(prior))))
+    sums = source.reduce(lambda chunk: NewtonSums.of(chunk, line, float(logit(prior))))
     target, nontarget = sums.target, sums.nontarget
     hessian = prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n
     try:

@@ -23,18 +23,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit.base.arguments import Array, Counts, FloatArray, IntArray
-from llrkit.base.text import not_among
+from llrkit.base.arguments import Array, ArrayLike, Counts, FloatArray, IntArray, one_of
 from llrkit.core.cells import CellFinder
-from llrkit.core.groups import ValueCounts, numbered
+from llrkit.core.groups import JoinedNumbers, ValueCounts, numbered
 from llrkit.core.numerics import BLOCK, blocks, probability
 from llrkit.core.pav import ScoreBins
-from llrkit.core.summaries import ReadOnlyArrays, SummaryBase
-from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
+from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays, SummaryBase, UnweightedSummary
+from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 
 Columns = str | Sequence[str]
@@ -42,13 +41,9 @@ MOST_SINGLE = 500
 """Speakers that are left out one by one; more of them are put into groups."""
 GROUPS = 100
 """As many groups."""
-Partition = tuple[frozenset[Hashable], ...]
-"""Values of speakers, those that are compared with each other together."""
 FEWEST_IN_BLOCK = 5
 MOST_BLOCKS = 4
 """More blocks than these, or smaller ones, are themselves a matter of chance."""
-_SAMPLED = 8
-"""Trials for each speaker that are looked at first: mostly they connect all speakers already."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +135,11 @@ def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
     # as text, so that numbers read from text give the same draws
     order = sorted(seen.values, key=lambda value: (str(value), str(type(value))))
     number_of = {value: i for i, value in enumerate(order)}
-    return Speakers(names, number_of, seen.targets_cross, blocks=blocks_of(order, seen.compared))
+    blocks: tuple[int, ...] = ()
+    if len(names) == 2:
+        left, right = np.array([[number_of[value] for value in link] for link in seen.links]).T
+        blocks = blocks_of(JoinedNumbers.of(len(order), left, right).lowest)
+    return Speakers(names, number_of, seen.targets_cross, blocks=blocks)
 
 
 def kind_asked_for(ci: str | None, speakers: Columns | None, otherwise: str) -> str:
@@ -166,8 +165,7 @@ def require_columns(
 
     ``trials`` says that a bootstrap without speakers draws trials.
     """
-    if ci not in kinds:
-        raise UnknownNameError(f"unknown ci {not_among(ci, kinds)}")
+    one_of(ci, kinds, "ci")
     by_speaker = ci in ("speaker", "bootstrap")
     if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
         raise InputError(
@@ -180,122 +178,52 @@ def require_columns(
 
 
 @dataclass(frozen=True, eq=False)
-class _SpeakerValues(SummaryBase):
+class _SpeakerValues(UnweightedSummary):
     values: frozenset[Hashable]
     targets_cross: bool
-    compared: Partition
+    links: frozenset[tuple[Hashable, Hashable]]
+    """Each value with another one that some chain of trials connects it with."""
 
     @classmethod
     def at(cls, columns: tuple[str, ...]) -> Callable[[Scores], _SpeakerValues]:
         def make(chunk: Scores) -> _SpeakerValues:
             values = list(ValueCounts.of(chunk, *columns).counts)
+            if len(columns) == 1:
+                return cls(frozenset(values), False, frozenset())
             here = {value: i for i, value in enumerate(values)}
-            sides = [numbered(chunk, name, 0, here) for name in columns]
-            crossed = bool((sides[0] != sides[-1]).any())
-            return cls(frozenset(values), crossed, compared(chunk, columns, values))
+            sides = [[numbered(chunk, name, i, here) for i in (0, 1)] for name in columns]
+            joined = JoinedNumbers.of(len(values), *map(np.concatenate, sides))
+            links = frozenset((value, values[i]) for value, i in zip(values, joined.lowest, strict=True))
+            return cls(frozenset(values), bool((sides[0][0] != sides[1][0]).any()), links)
 
         return make
 
     def __add__(self, other: _SpeakerValues) -> _SpeakerValues:
-        return _SpeakerValues(
-            self.values | other.values,
-            self.targets_cross or other.targets_cross,
-            connected(self.compared, other.compared),
-        )
-
-    def __mul__(self, weight: float) -> _SpeakerValues:
-        return self
+        crossed = self.targets_cross or other.targets_cross
+        return _SpeakerValues(self.values | other.values, crossed, self.links | other.links)
 
 
-def compared(chunk: Scores, columns: Sequence[str], values: Sequence[Hashable]) -> Partition:
-    """The values of two columns, in sets that no trial of the chunk connects.
-
-    Examples
-    --------
-    >>> sides = {"left": (["a"], ["a", "c"]), "right": (["a"], ["b", "d"])}
-    >>> sorted(map(sorted, compared(Scores([1.0], [0.0, 0.0], sides), ("left", "right"), "abcd")))
-    [['a', 'b'], ['c', 'd']]
-    """
-    if len(columns) == 1:
-        return (frozenset(values),)
-    number_of = {value: i for i, value in enumerate(values)}
-    labels: IntArray = np.arange(len(values))
-    # non-targets first: targets are mostly within a speaker and connect nobody
-    for class_index in (1, 0):
-        size = len((chunk.target, chunk.nontarget)[class_index])
-        # a few trials of each speaker first, all trials only if they leave more than one set
-        for step in sorted({max(1, size // (_SAMPLED * len(values))), 1}, reverse=True):
-            # one set left: nothing more to connect
-            if labels.max(initial=0) > 0:
-                some = chunk.select(slice(None, None, step), slice(None, None, step))
-                first, second = (numbered(some, name, class_index, number_of) for name in columns)
-                labels = _connect_sets(labels, first, second)
-    return _sets_by_label(labels, values)
-
-
-def _sets_by_label(labels: IntArray, values: Sequence[Hashable]) -> Partition:
-    """Values that have the same label, as sets."""
-    order = np.argsort(labels, kind="stable")
-    sets = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    return tuple(frozenset(values[i] for i in members) for members in sets if len(members))
-
-
-def _connect_sets(labels: IntArray, first: IntArray, second: IntArray) -> IntArray:
-    """Labels of sets after some of their members were connected."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    a, b = labels[first], labels[second]
-    apart = a != b
-    if not apart.any():
-        return labels
-    n = int(labels.max()) + 1
-    graph = coo_array((np.ones(int(apart.sum()), dtype=np.int8), (a[apart], b[apart])), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
-
-
-def connected(first: Partition, second: Partition) -> Partition:
-    """The finest sets that hold those of both partitions.
-
-    Examples
-    --------
-    >>> sets = connected((frozenset("ab"), frozenset("c")), (frozenset("bd"), frozenset("e")))
-    >>> sorted(map(sorted, sets))
-    [['a', 'b', 'd'], ['c'], ['e']]
-    """
-    if len(first) == len(second) == 1 and not first[0].isdisjoint(second[0]):
-        # the usual case of two chunks with all speakers connected, without building a graph
-        return (first[0] | second[0],)
-    values = list(frozenset().union(*first, *second))
-    if not values:  # two chunks without trials
-        return first
-    number_of = {value: i for i, value in enumerate(values)}
-    labels: IntArray = np.arange(len(values))
-    members = [np.array([number_of[value] for value in one], dtype=np.int64) for one in (*first, *second)]
-    # a chain through the members of a set connects them with as few edges as possible
-    ends = [(one[:-1], one[1:]) for one in members if len(one)]
-    labels = _connect_sets(labels, *(np.concatenate(side) for side in zip(*ends, strict=True)))
-    return _sets_by_label(labels, values)
-
-
-def blocks_of(order: Sequence[Hashable], partition: Partition) -> tuple[int, ...]:
+def blocks_of(joined: IntArray) -> tuple[int, ...]:
     """The block of each speaker, small ones put together; empty where there is one, or too many to be fixed.
 
+    ``joined`` has for each speaker the lowest number of those that trials connect it with.
+
     Examples
     --------
-    >>> blocks_of("abcdefghijk", (frozenset("abcdef"), frozenset("ghijk")))
+    >>> blocks_of(np.array([0, 0, 0, 0, 0, 0, 6, 6, 6, 6, 6]))
     (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1)
-    >>> blocks_of("abcdef", (frozenset("abc"), frozenset("def")))
+    >>> blocks_of(np.array([0, 0, 0, 3, 3, 3]))
     ()
     """
-    large = sorted((one for one in partition if len(one) >= FEWEST_IN_BLOCK), key=len, reverse=True)
-    rest = len(order) - sum(map(len, large))
+    sizes = np.bincount(joined)
+    large = [int(one) for one in np.argsort(-sizes, kind="stable") if sizes[one] >= FEWEST_IN_BLOCK]
+    rest = len(joined) - int(sizes[large].sum())
     if len(large) > MOST_BLOCKS or len(large) + (rest >= FEWEST_IN_BLOCK) < 2:
         return ()
     # a few left over are too few for a block of their own
     other = len(large) if rest >= FEWEST_IN_BLOCK else 0
-    place = {value: i for i, one in enumerate(large) for value in one}
-    found = [place.get(value, other) for value in order]
+    place = {one: i for i, one in enumerate(large)}
+    found = [place.get(one, other) for one in joined.tolist()]
     numbers = {block: i for i, block in enumerate(dict.fromkeys(found))}
     return tuple(numbers[block] for block in found)
 
@@ -568,7 +496,7 @@ class CellSet(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class SpeakerCells(SummaryBase):
+class SpeakerCells(FieldwiseSums):
     """Counts by class, speaker and cell of the score, and sums of contributions by class and speaker.
 
     The last row of ``target`` and ``nontarget``, and the last column of ``sums``, are those of all trials.
@@ -580,19 +508,7 @@ class SpeakerCells(SummaryBase):
     sums: FloatArray
     blocks: tuple[int, ...] = ()
     """Of the speakers, see :class:`Speakers`."""
-
-    def __add__(self, other: SpeakerCells) -> SpeakerCells:
-        return replace(
-            self,
-            target=self.target + other.target,
-            nontarget=self.nontarget + other.nontarget,
-            sums=self.sums + other.sums,
-        )
-
-    def __mul__(self, weight: float) -> SpeakerCells:
-        return replace(
-            self, target=self.target * weight, nontarget=self.nontarget * weight, sums=self.sums * weight
-        )
+    _alike: ClassVar[tuple[str, ...]] = ("cuts", "blocks")
 
     def joined(self, cuts: FloatArray) -> SpeakerCells:
         """The same trials in fewer cells, between some of the cuts only."""
@@ -640,10 +556,7 @@ class SpeakerCells(SummaryBase):
 
 
 def speaker_cells(
-    source: ScoreSource,
-    speakers: Speakers,
-    cuts: npt.ArrayLike = (),
-    contributions: Contributions = NO_SUMS,
+    source: ScoreSource, speakers: Speakers, cuts: ArrayLike = (), contributions: Contributions = NO_SUMS
 ) -> SpeakerCells:
     """Counts and sums by speaker; one pass.
 

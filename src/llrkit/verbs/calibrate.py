@@ -1,39 +1,41 @@
-"""calibrate(): fit a map, record what it was made from, judge it, bound it, and evaluate before and after."""
+"""calibrate() and fuse(): fit a map, record what it was made from, judge it, bound it, and evaluate it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
+from typing import TYPE_CHECKING, Any, Unpack
 
-from llrkit.base.arguments import names_of
+import numpy as np
+
+from llrkit import errors
+from llrkit.base.options import declared, documented
 from llrkit.base.process import warn_caller
-from llrkit.base.text import Json, not_among
-from llrkit.errors import (
-    InputError,
-    LlrkitWarning,
-    NoOverlapWarning,
-    PoorFitWarning,
-    ReversedScoresWarning,
-    ShapeWarning,
-)
-from llrkit.fits.best import fit_best
-from llrkit.fits.folds import METHODS, Fit, fit_of
-from llrkit.fits.fusion import fit_by
+from llrkit.base.text import counted, did_you_mean, number
+from llrkit.core.numerics import LN2
+from llrkit.fits.best import BEYOND, fit_best
+from llrkit.fits.folds import METHODS, fit_of
+from llrkit.fits.fusion import fit_by, fit_fusion
 from llrkit.fits.judge import few_if_unbounded, gap_if_unbounded, judge_fit, keeping_sample, with_densities
 from llrkit.fits.logistic import fit_rule
 from llrkit.fits.mixtures import fit_unsupervised
-from llrkit.maps.bounds import bound_map, parse_bound
+from llrkit.fits.training_checks import few_to_train
+from llrkit.maps.bounds import BoundedMap, bound_map, parse_bound
 from llrkit.maps.map import Map
-from llrkit.maps.training_range import with_group_spread
+from llrkit.maps.training_range import gap_of_moments, gap_sentence, with_group_spread
+from llrkit.metrics.costs import cross_entropy_from_losses, losses_at
 from llrkit.results.result import Result
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import rows_in_memory
-from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.verbs.evaluate import Evaluation, evaluate, saturation
+from llrkit.verbs.options import BoundOptions, CalibrateOptions, FuseOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import FuseKeywords
 
 AUTO = "auto"
 
@@ -50,15 +52,10 @@ class Calibration(Result):
     """The LLRs of the same trials: better than those of other trials."""
     warnings: tuple[str, ...] = ()
     """What was warned of, each once."""
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain numbers; the map is as in its file."""
-        return {
-            "map": self.map.to_dict(),
-            "before": None if self.before is None else self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "warnings": list(self.warnings),
-        }
+    remarks: tuple[str, ...] = ()
+    """What else is to be said: what the bounds do, a gap between the classes, scores that tell nothing."""
+    cautions: tuple[str, ...] = ()
+    """Why the LLRs may be far off: few trials of a class, saturated scores. Commands warn of them."""
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people: losses of the training trials before and after, in bits."""
@@ -76,24 +73,22 @@ class Calibration(Result):
         return f"Calibration({self.map!r}: Cllr {self.after.cllr:.4f}{was} bits on the training trials)"
 
 
+@documented(CalibrateOptions)
 def calibrate(
     source: AnyTrials,
     labels: Labels | None = None,
     *,
-    method: str | Fit[Map] = "logistic",
-    bound: str = "sources",
-    speakers: str | Sequence[str] | None = None,
-    groups: str | Sequence[str] | None = None,
-    by: str | None = None,
-    **settings: object,
+    options: CalibrateOptions | None = None,
+    **changes: Any,
 ) -> Calibration:
     """Make a map from score to LLR, as ``llrkit calibrate`` does: fitted, judged, bounded and evaluated.
 
     The map records what :func:`llrkit.check_shift`, :class:`llrkit.ShiftMonitor` and
-    :func:`llrkit.fit_adapted` need: the densities of its training scores, and how much speakers or groups
-    differ where these are named. A :class:`PoorFitWarning` is given if it does worse on its training trials
-    than LLRs of 0, or clearly worse than logistic regression; without bounds, a :class:`NoOverlapWarning` if
-    the classes do not overlap, and a :class:`ShapeWarning` if few trials decide the shapes of two densities.
+    :func:`llrkit.adapt` need: the densities of its training scores, and how much speakers or groups
+    differ where these are named. A :class:`llrkit.errors.PoorFitWarning` is given if it does worse on its
+    training trials than LLRs of 0, or clearly worse than logistic regression; without bounds, a
+    :class:`llrkit.errors.NoOverlapWarning` if the classes do not overlap, and a
+    :class:`llrkit.errors.ShapeWarning` if few trials decide the shapes of two densities.
 
     Parameters
     ----------
@@ -102,23 +97,20 @@ def calibrate(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    method
-        The calibrator: its name, ``"best"`` for :func:`llrkit.fit_best`, or a fit function such as
-        :func:`llrkit.fit_fusion`.
-    bound
-        How strong an LLR may be: ``"sources"``, ``"elub"``, ``"invariance"``, ``"fixed:LOW,HIGH"`` (nats) or
-        ``"none"``, see :func:`llrkit.bound_map`.
-    speakers
-        For ``bound="sources"``: the column, or the two columns, with the speakers of the two sides.
-    groups
-        The column with what may be new in use: attacks, devices. LLRs are bounded by ``log(1 + groups)`` of
-        the other class, where that has several groups. Methods that deal folds ("best", or "cmlg" with
-        ``alpha="auto"``) also never put a group into two of them; there, groups may be two columns, the
-        speakers of the two sides, and go with any ``bound``.
-    by
-        A column: one map for each of its values (:func:`llrkit.fit_by`).
-    **settings
-        Options of the method.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
+    **changes
+        All other keywords are options of the method.
+
+    Notes
+    -----
+    The bounds are ``"sources"``, ``"elub"``, ``"invariance"``, ``"fixed:LOW,HIGH"`` or ``"none"``, see
+    :func:`llrkit.maps.bound_map`. With ``groups``, LLRs are bounded by ``log(1 + groups)`` of the other
+    class, where that has several groups.
+
+    Methods that deal folds keep each group in one of them; there, groups may be two columns, the speakers
+    of the two sides, and go with any ``bound``. Without groups, ``speakers`` are kept in one fold.
 
     Examples
     --------
@@ -133,40 +125,119 @@ def calibrate(
     array([-3.43,  0.1 ,  4.56])
     >>> round(made.before.cllr, 2), round(made.after.cllr, 2)
     (0.85, 0.51)
+    >>> made.remarks
+    ('The bounds limit 55 of 230 training LLRs; without them (bound none) Cllr would be 0.5077 bits there.',)
     """
-    trials = as_source(source, labels)
-    kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read
+    known = declared(CalibrateOptions)
+    asked = CalibrateOptions.of(options, {name: changes.pop(name) for name in [*changes] if name in known})
+    method, settings = asked.method, {**(asked.settings or {}), **changes}
     fit: Callable[..., Map] = fit_best if method == "best" else fit_of(method, METHODS)
-    taken = signature(fit).parameters
-    own = [name for name in taken if name not in ("source", "labels")]
-    for name in settings:
-        # a fit of the user's own may pass options on, and then refuses them itself
-        if name not in own and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
-            raise InputError(f"{fit.__name__} has no option {not_among(name, own, '; it takes ')}")
-    people = None if speakers is None else names_of(speakers, "speakers")
-    dealt = None if groups is None else names_of(groups, "groups")
-    if people is not None and kind != "sources":
-        raise InputError(f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out")
-    if by is not None and (dealt is not None or fit is fit_best):
-        raise InputError(f"by={by!r} cannot be combined with {'groups' if dealt else 'the method best'}")
+    called = method if isinstance(method, str) else fit.__name__
+    refuse_unknown(fit, asked.settings or (), called, but=known)
+    refuse_unknown(fit, changes, called, but=known, meant=known)
+    if asked.by is not None and fit is fit_best:
+        raise asked.error("{} cannot be combined with the method best", "by")
+    return _fitted_and_evaluated(
+        as_source(source, labels), fit, settings, asked, groups=asked.groups or None, by=asked.by
+    )
 
-    # groups deal folds and bound LLRs; two columns of a method with folds are speakers, counted as such
+
+@documented(FuseOptions)
+def fuse(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    options: FuseOptions | None = None,
+    **changes: Unpack[FuseKeywords],
+) -> Calibration:
+    """Make one LLR of the scores of several systems, as ``llrkit fuse`` does: judged, bounded, evaluated.
+
+    Parameters
+    ----------
+    source
+        Trials with the scores of several systems: :class:`llrkit.Scores` of two dimensions,
+        :class:`llrkit.Trials` with several columns of scores, or another score source.
+    labels
+        The label of each trial, where the first argument is an array.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dev = lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (200, 2)))
+    >>> made = lk.fuse(dev, method="gaussian")
+    >>> made.map
+    BoundedMap(LinearMap(gaussian: llr = 2.1 system1 +1.992 system2 -0.04574), llr from -3.932 to 5.303)
+    >>> round(made.after.cllr, 2)
+    0.23
+    """
+    asked = FuseOptions.of(options, changes)
+    taken = signature(fit_fusion).parameters
+    settings = {name: getattr(asked, name) for name in taken if hasattr(asked, name)}
+    return _fitted_and_evaluated(as_source(source, labels), fit_fusion, settings, asked)
+
+
+def refuse_unknown(
+    fit: Callable[..., object],
+    settings: Iterable[str],
+    name: str,
+    *,
+    but: Iterable[str] = (),
+    meant: Iterable[str] = (),
+) -> None:
+    """Refuse options that a method does not have; ``but`` are those that its caller decides on.
+
+    ``meant`` are further names that may have been meant. A fit of the user's own may pass options on, and
+    then refuses them itself.
+    """
+    taken = signature(fit).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        return
+    hidden = {"source", "labels", "group_limits", *but}
+    own = [option for option in taken if option not in hidden]
+    for setting in settings:
+        if setting not in own:
+            there = ", ".join(own) or "no options"
+            hint = did_you_mean(setting, [*own, *meant])
+            raise errors.InputError(f"{name} has no option {setting!r}{hint}; it takes {there}")
+
+
+def _fitted_and_evaluated(
+    trials: ScoreSource,
+    fit: Callable[..., Map],
+    settings: dict[str, Any],
+    asked: BoundOptions,
+    *,
+    groups: tuple[str, ...] | None = None,
+    by: str | None = None,
+) -> Calibration:
+    """The map of a fit: recorded, judged, bounded and evaluated, with what is to be said of it."""
+    bound, people, dealt = asked.bound, asked.speakers or None, groups
+    kind, _ = parse_bound(bound)
     # methods with folds take groups as an option; for all others groups can only bound
     deals = fit is fit_best or settings.get("alpha") == AUTO
+    if people is not None and kind != "sources" and not deals:
+        raise errors.InputError(
+            f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out"
+        )
+    # groups deal folds and bound LLRs; two columns of a method with folds are speakers, counted as such
     bound_by_groups = dealt is not None and kind == "sources" and (len(dealt) == 1 or not deals)
-    if dealt is not None:
-        if not dealt:
-            raise InputError("groups are one or two columns, got none")
-        if not deals and not bound_by_groups:
-            raise InputError(f"groups bound the LLRs: leave out bound={bound!r} or the groups")
-        if deals:
-            settings = {**settings, "groups": dealt}
+    if dealt is not None and not deals and not bound_by_groups:
+        text = "{} bound the LLRs, which {} does in another way: leave one of them out"
+        raise CalibrateOptions.error(text, "groups", "bound")
+    if deals and (dealt or people):
+        # no speaker is in two folds, unless it is something else that must not be
+        settings = {**settings, "groups": dealt or people}
         if fit is fit_best:
             # limits before blending and the bound afterwards must rest on the same count
             settings["group_limits"] = bound_by_groups
-        # two columns of groups are the two sides of a trial, so they name speakers for the bound as well
-        if kind == "sources" and not bound_by_groups and people is None:
-            people = dealt
+    # two columns of groups are the two sides of a trial, so they name speakers for the bound as well
+    if dealt is not None and kind == "sources" and not bound_by_groups and people is None:
+        people = dealt
 
     @wraps(fit)  # the map of a column is named after its method
     def fit_and_judge(part: ScoreSource, **options: object) -> Map:
@@ -180,8 +251,8 @@ def calibrate(
             fitted = _recorded_and_judged(fit, fitted, part, options)
         if kind == "none":
             for text, category in (
-                (gap_if_unbounded(fitted), NoOverlapWarning),
-                (few_if_unbounded(fitted), ShapeWarning),
+                (gap_if_unbounded(fitted), errors.NoOverlapWarning),
+                (few_if_unbounded(fitted), errors.ShapeWarning),
             ):
                 if text:
                     warn_caller(text, category)
@@ -194,7 +265,7 @@ def calibrate(
         with warnings.catch_warnings(record=True, action="always") as caught:
             with warnings.catch_warnings():
                 if by is None:  # the evaluation tests for reversed scores, and says more
-                    warnings.simplefilter("ignore", ReversedScoresWarning)
+                    warnings.simplefilter("ignore", errors.ReversedScoresWarning)
                 if by is None:
                     fitted = fit_and_judge(trials, **settings)
                 else:
@@ -205,7 +276,11 @@ def calibrate(
             if people or dealt:  # by which a shift is told from other speakers
                 fitted = with_group_spread(fitted, trials, people or dealt or ())
             fitted = bound_map(
-                fitted, trials, bound, speakers=people, groups=dealt if bound_by_groups else None
+                fitted,
+                trials,
+                bound,
+                speakers=people if kind == "sources" else None,  # other bounds count no speakers
+                groups=dealt if bound_by_groups else None,
             )
             # scores of several systems have no evaluation as they are
             before = None if fitted.n_systems > 1 else evaluate(trials)
@@ -223,8 +298,68 @@ def calibrate(
         training_min_cllr=after.min_cllr,
         training_eer=after.eer,
     )
-    texts = tuple(text for text, one in told.items() if issubclass(one.category, LlrkitWarning))
-    return Calibration(fitted, before, after, texts)
+    texts = tuple(text for text, one in told.items() if issubclass(one.category, errors.LlrkitWarning))
+    remarks = tuple(_remarks(fitted, trials, before, always=fit is fit_best, kind=kind, settings=settings))
+    cautions = tuple(_cautions(trials, before, after, texts))
+    return Calibration(fitted, before, after, texts, remarks, cautions)
+
+
+def _remarks(
+    fitted: Map,
+    trials: ScoreSource,
+    before: Evaluation | None,
+    *,
+    always: bool,
+    kind: str,
+    settings: Mapping[str, object],
+) -> Iterator[str]:
+    """What is to be said of a calibration besides its bounds and losses.
+
+    ``always`` is the choice among methods, which depends on its bounds: without them another map would be
+    made.
+    """
+    if isinstance(fitted, BoundedMap):
+        if always and kind == "none":
+            yield f"'best' always has these bounds, log(1 + {BEYOND:g} n) for n trials of the other class."
+        yield _effect_of_bounds(fitted, trials, optional=not always)
+    if before is not None:
+        gap = gap_of_moments(before.moments) if kind == "none" else None
+        if gap is not None:
+            said = gap_sentence(gap, bounded=isinstance(fitted, BoundedMap))
+            yield f"{said[0].upper()}{said[1:]}."
+        if before.verdict.outcome == "uninformative":
+            yield f"The scores are {before.verdict.text}"
+    if settings.get("supervised") is not None:
+        yield (
+            f"Whether the map does badly was not checked: where {settings['supervised']!r} is false the "
+            "labels may not be known."
+        )
+
+
+def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource, *, optional: bool) -> str:
+    """How many training LLRs the bounds hold, what Cllr would be without them, and how to do without."""
+    free = losses_at(fitted.map.on(trials), thresholds=[fitted.low, np.nextafter(fitted.high, np.inf)])
+    below = free.n_miss[0] + free.n_nontarget - free.n_fa[0]
+    above = free.n_target - free.n_miss[1] + free.n_fa[1]
+    held, total = round(float(below + above)), round(float(free.n_target + free.n_nontarget))
+    without = "without them (bound none)" if optional else "without them"
+    return (
+        f"The bounds limit {held:,} of {counted(total, 'training LLR')}; {without} Cllr would be "
+        f"{number(float(cross_entropy_from_losses(free)[0] / LN2))} bits there."
+    )
+
+
+def _cautions(
+    trials: ScoreSource, before: Evaluation | None, after: Evaluation, told: Iterable[str]
+) -> Iterator[str]:
+    """Why LLRs may be far off: few trials of a class, saturated scores; but nothing that was warned of."""
+    few = few_to_train(after.n_target, after.n_nontarget)
+    if few and few not in told:
+        yield few
+    for text in () if before is None else saturation(before, trials):
+        # a fit that does badly for it says so, with the shares of its own trials where there are several fits
+        if not any(text.partition(" scores are ")[2] in one for one in told):
+            yield text
 
 
 def _recorded_and_judged(
@@ -243,5 +378,5 @@ def _recorded_and_judged(
         compared=fit is not fit_rule and not (options.get("robust") or options.get("regularization")),
     )
     if problem:
-        warn_caller(problem, PoorFitWarning)
+        warn_caller(problem, errors.PoorFitWarning)
     return fitted

@@ -1,42 +1,39 @@
-"""case_report(): the LLR of a case, its interval, and what it rests on."""
+"""case_report(): the LLR of a case, its interval and what it rests on, as a result and in words."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from llrkit.base.arguments import RNG, Array, FloatArray, names_of, of_kind, seed_of, yes_or_no
+from llrkit.base.arguments import Array, FloatArray, of_kind, seed_of
+from llrkit.base.options import documented
 from llrkit.base.process import tracked
-from llrkit.base.text import Json, clean, counted
-from llrkit.core.summaries import SummaryBase
+from llrkit.base.text import Json, clean, counted, markdown_table, printable
+from llrkit.core.summaries import UnweightedSummary
 from llrkit.errors import InputError, LlrkitError, UnknownNameError
 from llrkit.fits.folds import METHODS, fit_quietly
-from llrkit.io.formats import read_table
 from llrkit.maps.bounds import BoundedMap
 from llrkit.maps.map import AffineMap, ComposedMap, Map
-from llrkit.results.result import Result
-from llrkit.results.vocabulary import LOG10, llr_unit, vocabulary
+from llrkit.results.result import Result, plain
+from llrkit.results.vocabulary import LN10, LOG10, NATS, LlrUnit, llr_unit, vocabulary
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import as_source
-from llrkit.scores.source import no_column
-from llrkit.trust.bootstrap import (
-    SpeakerResampling,
-    checked_replicates,
-    speaker_resampling,
-    tail_probabilities,
-)
+from llrkit.theory.operating_points import verbal_word
+from llrkit.trust import bootstrap
 from llrkit.trust.calibration_check import Verdict, check_calibration
-from llrkit.trust.misleading import LEVEL, AsExtreme, as_extreme
+from llrkit.trust.misleading import AsExtreme, as_extreme
 from llrkit.trust.recalibration_line import LINES, map_uncertainty
-from llrkit.verbs.given_calibration import bounding_map, counts_trials, use_calibration
+from llrkit.verbs import given_calibration
+from llrkit.verbs.options import CaseOptions
 from llrkit.verbs.validate import DECISIONS, is_met_by
+
+if TYPE_CHECKING:
+    from llrkit.keywords import CaseKeywords
 
 SAME_LLR = 1e-6
 """How close the LLRs of a fit and of the same fit again are; a copy of the trials may hold fewer digits."""
@@ -130,8 +127,6 @@ class CaseReport(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values; the first comparison is also at the top."""
-        from llrkit.verbs.case_words import case_to_dict
-
         return case_to_dict(self)
 
     @property
@@ -140,11 +135,7 @@ class CaseReport(Result):
         return (self.h1, self.h2, self.conditions, *(item.name for item in self.comparisons))
 
     def to_markdown(
-        self,
-        made_from: Sequence[tuple[str, str]] = (),
-        *,
-        words: str = "forensic",
-        base_10: bool = False,
+        self, made_from: Sequence[tuple[str, str]] = (), *, words: str = "forensic", base_10: bool = False
     ) -> str:
         """The report as text.
 
@@ -160,27 +151,18 @@ class CaseReport(Result):
         base_10
             Show LLRs to base ten only, not in nats.
         """
-        from llrkit.verbs.case_words import case_markdown
-
         keep = (*self.names, *(text for pair in made_from for text in pair))
         text = case_markdown(self, made_from, llr_unit(base_10))
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
 
+@documented(CaseOptions)
 def case_report(
     calibration: Map,
     scores: float | Sequence[float] | Mapping[str, float],
     *,
-    h1: str,
-    h2: str,
-    train: ScoreSource | None = None,
-    validation: ScoreSource | None = None,
-    speakers: str | Sequence[str] | None = None,
-    level: float | None = None,
-    replicates: int | None = None,
-    rng: RNG = 0,
-    conditions: str = "",
-    verbal: bool = False,
+    options: CaseOptions | None = None,
+    **changes: Unpack[CaseKeywords],
 ) -> CaseReport:
     """The LLRs of questioned scores with what a reader of a case report asks for.
 
@@ -190,35 +172,24 @@ def case_report(
         A map of one score, as a fit or :func:`llrkit.load_map` gives it.
     scores
         The questioned scores as the recognizer gave them: one, several, or several by name.
-    h1, h2
-        The propositions in words that can follow "if": the first of same source, the second of different
-        sources.
-    train
-        The trials that trained the calibration. With them LLRs have intervals; other trials are refused.
-    validation
-        Other trials of known origin, raw scores or files of LLRs that this calibration made: how often LLRs
-        as strong as those of the case were misleading, and whether such LLRs are calibrated. If they are not,
-        or if that is not decided, every form of the report begins with it.
-    speakers
-        One or two columns of the training trials. Without them training trials are taken as independent.
-        If the trials of the validation have them too, the test for a shift of these allows for them.
-    level
-        Confidence level of the interval, between 0 and 1; 0.95 if it is not given.
-    replicates
-        Number of times that speakers are drawn for the interval; if it is not given, 500, and 100 for
-        methods that are slow to fit.
-    rng
-        Seed of the random numbers; the same seed gives the same result.
-    conditions
-        For which recordings the calibration may be used, in your words.
-    verbal
-        Whether the strength of evidence is also expressed in the words of the ENFSI guideline (2015).
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
+
+    Notes
+    -----
+    Trials of the validation are raw scores, or LLRs that this calibration made; those of another are
+    refused. If the LLRs are not calibrated, or if that is not decided, every form of the report begins
+    with it.
+
+    Without ``speakers`` training trials are taken as independent. If the trials of the validation have
+    these columns too, the test for a shift of these allows for them.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> train = lk.simulate_trials(pair, n_target=300, n_nontarget=3000, rng=1).scores()
+    >>> train = lk.simulate.simulate_trials(pair, n_target=300, n_nontarget=3000, rng=1).scores()
     >>> case = lk.case_report(lk.fit_cmlg(train), 4.0, train=train,
     ...     h1="the suspect is the speaker", h2="another man of the same region is the speaker")
     >>> comparison = case.comparisons[0]
@@ -228,15 +199,9 @@ def case_report(
     The score is about 65 times more probable if the suspect is the speaker rather than if another man of
     the same region is the speaker (95 % interval 45 to 95).
     """
+    asked = CaseOptions.of(options, changes)
     of_kind(calibration, Map, "calibration")
-    for text, name in ((h1, "h1"), (h2, "h2"), (conditions, "conditions")):
-        of_kind(text, str, name)
-    yes_or_no(verbal, "verbal")
-    columns = None if speakers is None else names_of(speakers, "speakers")
-    seed = seed_of(rng)
-    first, second = _checked_proposition(h1, "h1"), _checked_proposition(h2, "h2")
-    if first == second:
-        raise InputError(f"h1 and h2 are the same proposition, {first!r}: an LLR compares two")
+    speakers, seed = asked.speakers or None, seed_of(asked.rng)
     # a score alone decides the LLR here; columns or other systems would have to be asked for as well
     if calibration.needs:
         raise InputError(
@@ -248,41 +213,34 @@ def case_report(
     named = _named_scores(scores)
     values = np.array(list(named.values()))
     llrs = np.asarray(calibration(values, outside="ignore"))
-    # none and not a number is the default, so that an option of
-    # the interval without training trials is noticed
-    confidence = LEVEL if level is None else level
     cautions: list[str] = []
     intervals, why_not = None, "the trials that trained the calibration were not given"
     trained = checked = verdict = None
     no_verdict = ""
-    if train is not None:
-        source = as_source(train)
+    if asked.train is not None:
+        source = as_source(asked.train)
         intervals, why_not = llr_intervals(
-            calibration, source, values, speakers=speakers, level=confidence,
-            replicates=replicates, seed=seed,
+            calibration, source, values, speakers=speakers, level=asked.level,
+            replicates=asked.replicates, seed=seed,
         )  # fmt: skip
         trained = source
-        bounded = bounding_map(calibration)
-        if speakers is not None and bounded is not None and counts_trials(bounded):
+        bounded = given_calibration.bounding_map(calibration)
+        if speakers is not None and bounded is not None and given_calibration.counts_trials(bounded):
             cautions.append(
                 "The bounds of the calibration count every training trial as a source of its own; counted by "
                 "speakers, as the interval is, they would be tighter."
             )
-    else:
-        for name, value in {"speakers": speakers, "level": level, "replicates": replicates}.items():
-            if value is not None:
-                raise InputError(
-                    f"{name} is an option of the interval, which needs the training trials (train=)"
-                )
-    if validation is not None:
-        known, who = as_source(validation), speakers
+    if asked.validation is not None:
+        known, who = as_source(asked.validation), speakers
         # speakers may be known in training only; the validation is then judged as of independent trials
         try:
-            known.with_columns(*(columns or ()))
+            known.with_columns(*(speakers or ()))
         except UnknownNameError:  # only the training trials have them
             who = None
-        # LLRs that a calibration wrote are taken as they are; raw scores are mapped here
-        given = use_calibration(known, calibration, apply=not known.roles.calibrated, speakers=who)
+        # what a calibration did not write is raw here, also an array, which does not say what it holds
+        given = given_calibration.use_calibration(
+            known, calibration, None if known.roles.calibrated else True, who
+        )
         cautions += [given.not_its_llrs] if given.not_its_llrs else []
         cautions += [f"Trials of the validation: {given.shift}"] if given.shift else []
         if given.on_training_trials:
@@ -311,19 +269,10 @@ def case_report(
             CaseLLR(name, score, llr, interval, at_bound, outside, in_training[i], in_validation[i])
         )
     return CaseReport(
-        first, second, tuple(comparisons), calibration, why_not, bounds, confidence, conditions.strip(),
-        verbal, tuple(cautions), checked, trained, verdict, no_verdict,
+        asked.proposition("h1"), asked.proposition("h2"), tuple(comparisons), calibration, why_not, bounds,
+        asked.level, asked.conditions.strip(), asked.verbal, tuple(cautions), checked, trained, verdict,
+        no_verdict,
     )  # fmt: skip
-
-
-def _checked_proposition(text: str, name: str) -> str:
-    cleaned = " ".join(str(text).split()).rstrip(".")
-    if not cleaned:
-        raise InputError(
-            f"{name} is missing: an LLR says nothing without the two propositions it compares, in words that "
-            'can follow "if"'
-        )
-    return cleaned
 
 
 def _named_scores(scores: float | Sequence[float] | Mapping[str, float]) -> dict[str, float]:
@@ -373,7 +322,7 @@ def llr_intervals(
     --------
     >>> import llrkit as lk
     >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> train = lk.simulate_trials(pair, n_target=200, n_nontarget=2000, rng=1).scores()
+    >>> train = lk.simulate.simulate_trials(pair, n_target=200, n_nontarget=2000, rng=1).scores()
     >>> found, _ = llr_intervals(lk.fit_cmlg(train), train, np.array([3.0]))
     >>> found[0].low < 3.0 < found[0].high
     True
@@ -395,9 +344,9 @@ def llr_intervals(
         )
     read = scores * calibration.input_factor
     # options that are 0 or empty are defaults; a closed form exists for the plain lines only
-    plain = {name: value for name, value in options.items() if value}
-    if isinstance(inner, AffineMap) and method in LINES and set(plain) <= {"prior", "alpha"}:
-        known = map_uncertainty(train, method=method, speakers=speakers, **plain)
+    chosen = {name: value for name, value in options.items() if value}
+    if isinstance(inner, AffineMap) and method in LINES and set(chosen) <= {"prior", "alpha"}:
+        known = map_uncertainty(train, method=method, speakers=speakers, **chosen)
         # an interval of another calibration would look just as good: the fit must reproduce the file
         _require_training_trials(inner, AffineMap(a=known.a, b=known.b), read)
         ends = np.array([known.interval(float(score), level)[1:] for score in read])
@@ -406,15 +355,15 @@ def llr_intervals(
     else:
         _require_training_trials(inner, fit_quietly(method, train, options), read)
         usual = FEWER if method in SLOW else REPLICATES
-        replicates = checked_replicates(usual if replicates is None else replicates)
+        replicates = bootstrap.checked_replicates(usual if replicates is None else replicates)
         drawn = _llrs_of_drawn_trials(method, options, train, read, speakers, replicates, seed)
         # sets that cannot be fitted are not a random part of all sets
         if len(drawn) < FEWEST_FITS * replicates:
             return None, f"only {len(drawn)} of {replicates} drawn sets of trials could be fitted"
-        n = speaker_resampling(train, speakers).speakers.n if speakers else 0
+        n = bootstrap.speaker_resampling(train, speakers).speakers.n if speakers else 0
         reach = float(ndtri(0.5 + 0.5 * level))
         # few speakers: percentiles further out (Hesterberg 2015), as in the bootstrap of an evaluation
-        tails = tail_probabilities(n, level) if n else [float(ndtr(-reach)), float(ndtr(reach))]
+        tails = bootstrap.tail_probabilities(n, level) if n else [float(ndtr(-reach)), float(ndtr(reach))]
         ends = np.quantile(drawn, tails, axis=0).T
         what = "speakers" if speakers else "trials, which are taken as independent"
         how = f"the calibration fitted again to {counted(len(drawn), 'set')} of drawn {what}"
@@ -449,7 +398,7 @@ def _llrs_of_drawn_trials(
     seed: int,
 ) -> FloatArray:
     """LLRs of the scores by calibrations of drawn trials, one row for each that could be fitted."""
-    resampling = speaker_resampling(train, speakers, seed=seed) if speakers else None
+    resampling = bootstrap.speaker_resampling(train, speakers, seed=seed) if speakers else None
     source = train.with_columns(*resampling.columns) if resampling else train
     classes = source.reduce(_ScoresByClass.at(resampling)).classes
     rows = []
@@ -472,13 +421,13 @@ def _llrs_of_drawn_trials(
 
 
 @dataclass(frozen=True, eq=False)
-class _ScoresByClass(SummaryBase):
+class _ScoresByClass(UnweightedSummary):
     """All scores of each class and, where they are asked for, the speakers of both sides of their trials."""
 
     classes: tuple[tuple[Array, ...], ...]
 
     @classmethod
-    def at(cls, resampling: SpeakerResampling | None) -> Callable[[Scores], _ScoresByClass]:
+    def at(cls, resampling: bootstrap.SpeakerResampling | None) -> Callable[[Scores], _ScoresByClass]:
         def make(chunk: Scores) -> _ScoresByClass:
             return cls(
                 tuple(
@@ -497,65 +446,268 @@ class _ScoresByClass(SummaryBase):
             )
         )
 
-    def __mul__(self, weight: float) -> _ScoresByClass:
-        return self
+
+PLACE_HEADER = ("trials of known origin", "same-source, as low", "different-source, as high")
+PLACES_TITLE = "Trials of known origin with LLRs like these"
+READER = (
+    "A likelihood ratio compares two propositions. It says how much more probable the score is under one of "
+    "them than under the other; it does not say how probable either proposition is, which also depends on "
+    "everything else that is known of the case."
+)
 
 
-NAMES = ("name", "comparison")
-"""Columns that name a comparison by themselves."""
+def headline(report: CaseReport, unit: LlrUnit = NATS) -> str:
+    """What comes before every statement: that the validation failed, or decides nothing; empty otherwise."""
+    if report.validation_outcome in (None, "passed"):
+        return ""
+    found = report.no_verdict if report.verdict is None else report.verdict.in_unit(unit).text
+    end = "" if found.endswith("?") else "."
+    if report.validation_outcome == "failed":
+        said = "The validation failed: it does not support these LLRs as calibrated."
+        return f"{said} Its LLRs are {found}{end}"
+    return f"The validation is not decided: {found}{end}"
 
 
-def as_it_was_trained(calibration: Map) -> dict[str, Any]:
-    """Options of reading that a calibration states of its training file, for reading that file again.
+def ratio(llr: float) -> str:
+    """The strength of an LLR as a ratio of at least one, to two digits.
 
     Examples
     --------
-    >>> import llrkit as lk
-    >>> as_it_was_trained(lk.fit_cmlg(lk.Scores([1.0, 3.0], [0.0, 2.0])))
-    {}
+    >>> ratio(0.3), ratio(-4.05), ratio(9.0), ratio(40.0)
+    ('1.3', '57', '8,100', '2.4e+17')
     """
-    known = calibration.reading or {}
-    stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
-    # LLRs of an earlier calibration are a column of that file, not the scores to be read
-    if (names := known.get("score")) and not known.get("calibrated"):
-        stated["score"] = tuple(names)
-    if (positive := known.get("positive")) is not None:
-        stated["positive"] = positive
-    return stated
+    strength = abs(llr)
+    # digits and power apart from 20 nats on: further out exp would overflow
+    if strength > 20.0:
+        power = math.floor(strength / LN10)
+        digits = math.exp(strength - power * LN10)
+        return f"{digits:.1f}e+{power:02d}"
+    value = math.exp(strength)
+    if value < 9.95:
+        return f"{value:.1f}"
+    step = 10 ** (math.floor(math.log10(value)) - 1)
+    return f"{round(value / step) * step:,.0f}"
 
 
-def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
-    """The scores of a file without labels by name: of a column of names, else by ids of trials or by rows."""
-    _refuse_decimal_commas(Path(path))
-    table = read_table(Path(path)).table
-    known = (calibration.reading or {}).get("score") or ["score"]
-    column = next((name for name in (*known, "score") if name in table.columns), None)
-    if column is None:
-        raise InputError(no_column(known[0], table.columns, str(path), typed=False))
-    names_of_trials = [name for name in NAMES if name in table.columns][:1]
-    ids = names_of_trials or [name for name in ("enroll", "test") if name in table.columns]
-    names: dict[str, float] = {}
-    for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
-        name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
-        if name in names:
-            raise InputError(f"{path}: the comparison {name} occurs twice")
-        try:
-            names[name] = float(row[column])
-        except (TypeError, ValueError):
-            raise InputError(f"{path}: the score of {name}, {row[column]!r}, is not a number") from None
-    return names
+def statement(report: CaseReport, comparison: CaseLLR) -> str:
+    """What the LLR of a comparison says, with both propositions."""
+    likelier, other = (report.h1, report.h2) if comparison.llr >= 0.0 else (report.h2, report.h1)
+    said = (
+        f"The score is about {ratio(comparison.llr)} times more probable if {likelier} rather than if {other}"
+    )
+    return f"{said}{_interval_in_words(report, comparison)}."
 
 
-def _refuse_decimal_commas(path: Path) -> None:
-    """Refuse a file that begins with ``2,5``: a name and a score, or a number with a decimal comma."""
-    if not path.is_file():
-        return  # said by its reader
-    with path.open("rb") as raw:
-        # one line is enough to tell, and a large file is not read for it
-        first = raw.readline(200)
-    if re.fullmatch(rb"\s*[+-]?[0-9]+,[0-9]+\s*", first):
-        shown = first.decode("ascii").strip()
-        raise InputError(
-            f"{path}, line 1: {shown!r} is a name and a score, or one number with a decimal comma; write "
-            "numbers with a point, or a header such as test,score above the rows"
+def _interval_in_words(report: CaseReport, comparison: CaseLLR) -> str:
+    if comparison.interval is None or comparison.interval.low == comparison.interval.high:
+        return ""  # none is known, or all of it is at a bound, which is said by itself
+    ends = (comparison.interval.low, comparison.interval.high)
+    level = f"{100 * comparison.interval.level:g} % interval"
+    # the statement is about the likelier proposition, so a negative LLR turns the interval around
+    if comparison.llr < 0.0:
+        ends = (-ends[1], -ends[0])
+    if ends[0] >= 0.0:
+        return f" ({level} {ratio(ends[0])} to {ratio(ends[1])})"
+    other = report.h2 if comparison.llr >= 0.0 else report.h1
+    return f" ({level} from {ratio(ends[0])} times more probable if {other} up to {ratio(ends[1])} times)"
+
+
+def in_words(report: CaseReport, comparison: CaseLLR) -> str:
+    """The verbal equivalent, for the proposition that is supported."""
+    word = verbal_word(comparison.llr)
+    if word is None:
+        return "Verbal equivalent (ENFSI 2015): no support for either proposition."
+    supported = "first" if comparison.llr > 0.0 else "second"
+    return f"Verbal equivalent (ENFSI 2015): {word} support for the {supported} proposition."
+
+
+def remarks(report: CaseReport, comparison: CaseLLR) -> Iterator[str]:
+    """What a reader must know of one LLR besides its value."""
+    head = f"{comparison.name}: " if len(report.comparisons) > 1 else ""
+    if comparison.at_bound and report.bounds is not None:
+        yield (
+            f"{head}the LLR is at the {comparison.at_bound} bound of the calibration; its "
+            "training trials cannot support a stronger one."
         )
+    if comparison.outside:
+        yield (
+            f"{head}the score is {comparison.outside} all scores that trained the calibration, "
+            "which has no evidence about such scores."
+        )
+    if comparison.in_validation is not None:
+        rate = comparison.in_validation.misleading(comparison.llr)
+        kind, strong = (
+            ("different-source", "as high or higher")
+            if comparison.llr >= 0.0
+            else ("same-source", "as low or lower")
+        )
+        yield (
+            f"{head}in the validation {rate.count:,} of {rate.n:,} {kind} trials had an LLR "
+            f"{strong}; with {100 * rate.level:g} % confidence the rate of such misleading LLRs is at most "
+            f"{100 * rate.upper:.2g} %, if trials are independent."
+        )
+
+
+def table_header(unit: LlrUnit = NATS) -> tuple[str, ...]:
+    """The head of the table of comparisons: LLRs in a unit, and always to base ten."""
+    return ("comparison", "score", *(one.column for one in _units_of_table(unit)), "LR", "interval of the LR")
+
+
+def _units_of_table(unit: LlrUnit) -> list[LlrUnit]:
+    return list(dict.fromkeys((unit, LOG10)))
+
+
+def comparison_rows(report: CaseReport, unit: LlrUnit = NATS) -> tuple[tuple[str, ...], ...]:
+    """One row for each comparison, under :func:`table_header`."""
+    rows = []
+    for item in report.comparisons:
+        ends = "" if item.interval is None else _interval_ends_in_words(item.interval, report.bounds)
+        llrs = (f"{one.of(item.llr):.3f}" for one in _units_of_table(unit))
+        rows.append(
+            (item.name, f"{item.score:.6g}", *llrs, _signed_ratio(item.llr, exact=bool(item.at_bound)), ends)
+        )
+    return tuple(rows)
+
+
+def _interval_ends_in_words(interval: LLRInterval, bounds: tuple[float, float] | None) -> str:
+    """An interval as likelihood ratios; an end that is a bound of the calibration is called one."""
+    low, high = bounds or (-math.inf, math.inf)
+    if interval.low == interval.high and interval.low in (low, high):
+        which = "upper" if interval.low == high else "lower"
+        return f"{_signed_ratio(interval.low, exact=True)}, all of it at the {which} bound"
+    at_low, at_high = interval.low <= low, interval.high >= high
+    said = f"{_signed_ratio(interval.low, exact=at_low)}{' (lower bound)' if at_low else ''}"
+    said += f" to {_signed_ratio(interval.high, exact=at_high)}"
+    return f"{said} (upper bound)" if at_high else said
+
+
+def _signed_ratio(llr: float, *, exact: bool = False) -> str:
+    """A likelihood ratio, as a fraction of one where it is below one.
+
+    A bound is ``exact``: it is a count plus one, not an estimate, so its digits are kept.
+    """
+    # a bound is a count plus one; up to e^20 it is shown as such
+    whole = exact and math.log(9.95) <= abs(llr) <= 20.0
+    strength = f"{math.exp(abs(llr)):,.0f}" if whole else ratio(llr)
+    return strength if llr >= 0.0 else f"1/{strength}"
+
+
+def place_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:
+    """How many trials of known origin had LLRs like those of the case, under ``PLACE_HEADER``."""
+    rows = []
+    for item in report.comparisons:
+        for kind, found in (("training", item.in_training), ("validation", item.in_validation)):
+            if found is not None:
+                pairs = ((found.as_low, found.n_target), (found.as_high, found.n_nontarget))
+                shares = (f"{count:,} of {n:,} ({100 * count / n:.3g} %)" for count, n in pairs)
+                rows.append((f"{kind}, {item.name}", *shares))
+    return tuple(rows)
+
+
+def facts(report: CaseReport, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
+    """What the LLRs rest on: propositions, calibration, intervals, bounds, conditions of use."""
+    known = report.calibration.provenance
+    bounds = "none"
+    if report.bounds is not None:
+        low, high = report.bounds
+        bounds = f"LR from {_signed_ratio(low)} to {_signed_ratio(high)} ({unit.span(low, high)})"
+        bounded = given_calibration.bounding_map(report.calibration)
+        bounds += "" if bounded is None else f", {given_calibration.why_bounded(bounded)}"
+    interval = report.comparisons[0].interval
+    how = f"none: {report.no_interval}"
+    if interval is not None:
+        how = f"{100 * interval.level:g} %, the uncertainty due to the training trials: {interval.how}"
+    found = report.comparisons[0].in_validation
+    validated = "no trials of a validation were given"
+    if found is not None:
+        validated = f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials: "
+        validated += report.no_verdict if report.verdict is None else report.verdict.in_unit(unit).text
+    rows = [
+        ("first proposition", report.h1),
+        ("second proposition", report.h2),
+        ("calibration", given_calibration.words_on_calibration(report.calibration)),
+        ("bounds of the LLR", bounds),
+        ("interval", how),
+        ("conditions of use", report.conditions or "not stated"),
+        ("validation", validated),
+    ]
+    if "training_sha256" in known:
+        rows.append(("SHA-256 of the training file", str(known["training_sha256"])))
+    return rows
+
+
+def case_to_dict(report: CaseReport) -> dict[str, Json]:
+    """Plain values; what the first comparison says is at the top too."""
+    rows = [_comparison_to_dict(report, item) for item in report.comparisons]
+    bounds = None if report.bounds is None else {"low": report.bounds[0], "high": report.bounds[1]}
+    return {
+        **rows[0],
+        "headline": headline(report),
+        "validation_outcome": report.validation_outcome,
+        "validation_verdict": plain(report.verdict),
+        "bounds": bounds,
+        "h1": report.h1,
+        "h2": report.h2,
+        "no_interval": report.no_interval,
+        "conditions": report.conditions,
+        "cautions": list(report.cautions),
+        "calibration": plain({**report.calibration.provenance, "method": report.calibration.method}),
+        "comparisons": rows,
+    }
+
+
+def _comparison_to_dict(report: CaseReport, item: CaseLLR) -> dict[str, Json]:
+    found = item.in_validation
+    return {
+        "name": item.name,
+        "score": item.score,
+        "llr": item.llr,
+        "log10_lr": item.log10_lr,
+        # JSON has no infinity, and exp of more than 709 is one
+        "lr": math.exp(item.llr) if abs(item.llr) < 700.0 else None,
+        "interval": plain(item.interval),
+        "at_bound": item.at_bound,
+        "outside_training_range": item.outside,
+        "statement": statement(report, item),
+        "words": in_words(report, item) if report.verbal else None,
+        "training": plain(item.in_training),
+        "validation": plain(found),
+        "misleading": None if found is None else found.misleading(item.llr).to_dict(),
+    }
+
+
+def statements(report: CaseReport) -> list[str]:
+    """All statements, with verbal equivalents if they were asked for; named where there are several."""
+    said = []
+    for item in report.comparisons:
+        head = f"{item.name}: " if len(report.comparisons) > 1 else ""
+        said.append(head + statement(report, item))
+        if report.verbal:
+            said.append(head + in_words(report, item))
+    return said
+
+
+def all_remarks(report: CaseReport) -> list[str]:
+    """Cautions, and what must be known of each LLR."""
+    return [
+        *report.cautions,
+        *(text[0].upper() + text[1:] for item in report.comparisons for text in remarks(report, item)),
+    ]
+
+
+def case_markdown(report: CaseReport, made_from: Sequence[tuple[str, str]] = (), unit: LlrUnit = NATS) -> str:
+    """The report in Markdown."""
+    lines = ["# Case report", ""]
+    if first := headline(report, unit):
+        lines += [f"**{clean(first)}**", ""]
+    for text in (*statements(report), *all_remarks(report), READER):
+        lines += [clean(text), ""]
+    lines += ["## Comparisons", "", *markdown_table(table_header(unit), comparison_rows(report, unit)), ""]
+    places = place_rows(report)
+    if places:
+        lines += [f"## {PLACES_TITLE}", "", *markdown_table(PLACE_HEADER, places), ""]
+    lines += ["## What the LLRs rest on", ""]
+    lines += [f"- **{name}**: {clean(text)}" for name, text in facts(report, unit)]
+    if made_from:
+        lines += ["", "## Provenance", "", *(f"- **{name}**: {clean(text)}" for name, text in made_from)]
+    return printable("\n".join(lines) + "\n")

@@ -11,33 +11,20 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import RNG, FloatArray, of_kind, seed_of
 from llrkit.base.process import tracked
-from llrkit.base.text import Json, number
+from llrkit.base.text import Json
 from llrkit.core.numerics import sigmoid
 from llrkit.errors import InputError
+from llrkit.fits import folds as crossval
 from llrkit.fits.best import fit_best
-from llrkit.fits.folds import (
-    CANDIDATES,
-    METHODS,
-    RAW,
-    Compared,
-    Methods,
-    cllr_sentence,
-    compared_on,
-    crossed_source,
-    fit_quietly,
-    make_folds,
-    training_source,
-)
 from llrkit.maps.map import Map
 from llrkit.metrics.costs import c_primary
 from llrkit.metrics.discrimination import Curve, as_floats, named_arrays, same_length
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.operating_points import AnyPoint, Points, cost_of
-from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation_result import Evaluation, named_rows
+from llrkit.verbs.evaluate import Evaluation, evaluate, group_rows, named_rows
 
-_FITS: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
+_FITS: dict[str, Callable[..., Map]] = {**crossval.METHODS, "best": fit_best}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +47,16 @@ class ScoreToLlr(Curve):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Compared[Evaluation, Map]):
+class Comparison(crossval.Compared[Evaluation, Map]):
     """The results of each calibrator on the evaluation set; the raw scores come first."""
 
     @property
     def sentence(self) -> str:
         """The comparison in plain words."""
         best = self.evaluations[self.best]
-        return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
+        return crossval.cllr_sentence(
+            self.best, best.cllr, best.cllr_cal, self.evaluations[crossval.RAW].cllr
+        )
 
     def map_curves(self, points: int = 257) -> dict[str, ScoreToLlr]:
         """The LLRs of each map over the range of the raw scores, for maps of a single score.
@@ -77,7 +66,7 @@ class Comparison(Compared[Evaluation, Map]):
         points
             Number of scores at which each map is evaluated.
         """
-        low, high = self.evaluations[RAW].moments.extremes
+        low, high = self.evaluations[crossval.RAW].moments.extremes
         # over the raw scores that were evaluated, where the maps are used
         scores = np.linspace(low, high, points)
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
@@ -96,21 +85,15 @@ class Comparison(Compared[Evaluation, Map]):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
-        first = next(iter(self.evaluations.values()))
-        header = ["method", "Cllr", "min Cllr", "Cllr - min"]
-        header += [f"{kind} {point.point.name}" for point in first.points for kind in ("min", "act")]
-        rows = []
-        for name, result in self.evaluations.items():
-            costs = [number(cost) for point in result.points for cost in (point.min_dcf, point.act_dcf)]
-            numbers = [number(value) for value in (result.cllr, result.min_cllr, result.cllr_cal)]
-            rows.append([name, *numbers, *costs])
-        return header, rows
+        header, rows = group_rows(self.evaluations, "method")
+        # without counts and the EER, which a calibration hardly changes
+        return [header[0], *header[4:]], [[row[0], *row[4:]] for row in rows]
 
 
 def compare(
     train: AnyTrials,
     test: AnyTrials,
-    methods: Methods[Map] = CANDIDATES,
+    methods: crossval.Methods[Map] = crossval.CANDIDATES,
     *,
     points: Points = ("sre08", "sre10"),
     options: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
@@ -147,7 +130,7 @@ def compare(
     """
     of_kind(options, Mapping, "options")
     train, test = as_source(train), as_source(test)
-    compared = compared_on(
+    compared = crossval.compared_on(
         train,
         methods,
         _FITS,
@@ -255,7 +238,7 @@ def alpha_scan(
     measured = source if test is None else test
     # the minimum cost is the same for every increasing map, so one serves all weights
     minimum = c_primary(measured, evaluation=cost, actual=False, known=known, p_known=p_known)
-    dealt = None if test is not None else make_folds(source, groups, folds, seed)
+    dealt = None if test is not None else crossval.make_folds(source, groups, folds, seed)
     wide = source if dealt is None else source.with_columns(*dealt.columns)
     how = "trained on other trials"
     if dealt is not None:
@@ -267,10 +250,10 @@ def alpha_scan(
         """The measured trials, calibrated by a method whose training weight is given."""
         options = {_OPTIONS[method]: weight}
         if dealt is None:
-            return fit_quietly(method, source, options).on(measured)
-        parts = ((pair, training_source(wide, dealt, pair)) for pair in dealt.pairs)
-        return crossed_source(
-            source, dealt, {pair: fit_quietly(method, part, options) for pair, part in parts}
+            return crossval.fit_quietly(method, source, options).on(measured)
+        parts = ((pair, crossval.training_source(wide, dealt, pair)) for pair in dealt.pairs)
+        return crossval.crossed_source(
+            source, dealt, {pair: crossval.fit_quietly(method, part, options) for pair, part in parts}
         )
 
     costs: dict[str, FloatArray] = {}

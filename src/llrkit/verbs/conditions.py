@@ -1,4 +1,4 @@
-"""Evaluations by condition and of trials that come in batches; compound trials."""
+"""Evaluations by condition and of trials that come in batches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from llrkit.base.arguments import Array, FloatArray, names_of, of_kind, one_of, share, yes_or_no
+from llrkit.base.arguments import Array, FloatArray, names_of, one_of
 from llrkit.base.text import Json, counted
-from llrkit.core.groups import natural_order, positions_by_value
+from llrkit.core.groups import natural_order
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.costs import compound_llr
 from llrkit.metrics.discrimination import Curve, as_floats
 from llrkit.metrics.measure import resolve_points
 from llrkit.results.result import Result, text_table
@@ -20,11 +19,18 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.arrays import Scores, refuse_nan, score_array
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.labels import as_numpy, expecting_scores_first, flat_labels, target_mask
-from llrkit.scores.source import require_column
 from llrkit.scores.trials import Trials
 from llrkit.theory.operating_points import Points
-from llrkit.verbs.evaluate import equalized, evaluate
-from llrkit.verbs.evaluation_result import Evaluation, group_name, group_rows, named_rows, over_groups
+from llrkit.verbs.evaluate import (
+    Evaluation,
+    equalized,
+    evaluate,
+    group_name,
+    group_rows,
+    named_rows,
+    over_groups,
+)
+from llrkit.verbs.options import EvaluateOptions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,15 +119,16 @@ def condition_table(
     True
     """
     source = as_source(source, labels)
-    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     title = ", ".join(names_of(by, "by"))
     pooled = evaluate(source, points=points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
         raise EmptyClassError(f"no value of {title!r} has trials of both classes")
     # means over conditions follow from the groups, without another pass
     averaged, _ = over_groups(pooled.groups)
-    equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
-    return ConditionTable(title, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)
+    asked = EvaluateOptions(equalize=by, points=points, allow_unconfirmed=allow_unconfirmed)
+    return ConditionTable(
+        title, pooled.groups, pooled, equalized(source, asked), averaged, pooled.skipped_groups
+    )
 
 
 VALUES = {"eer": "EER", "cllr": "Cllr (bits)", "min_cllr": "min Cllr (bits)", "cllr_cal": "Cllr − min (bits)"}
@@ -240,13 +247,8 @@ class Meter:
     """
 
     def __init__(
-        self,
-        points: Points = ("sre08", "sre10"),
-        *,
-        positive: object = None,
-        **options: Any,
+        self, points: Points = ("sre08", "sre10"), *, positive: object = None, **options: Any
     ) -> None:
-        # now rather than after an epoch
         # faults of the points show when the meter is made, not at the end of the first epoch
         resolve_points(points, bool(options.get("allow_unconfirmed", False)))
         for name in options:
@@ -256,8 +258,7 @@ class Meter:
 
     def reset(self) -> None:
         """Forget all trials."""
-        self._target: list[Array] = []
-        self._nontarget: list[Array] = []
+        self._kept: dict[str, list[Array]] = {"target": [], "nontarget": []}
 
     def update(self, scores: object, labels: object) -> None:
         """Take a batch of trials, or one: scores, higher meaning more target-like, and as many labels.
@@ -269,9 +270,9 @@ class Meter:
         labels
             Labels in any of the usual spellings, as many as scores.
         """
-        target, nontarget = batch_by_class(scores, labels, self.positive)
-        self._target.append(target)
-        self._nontarget.append(nontarget)
+        batch = batch_by_class(scores, labels, self.positive)
+        for kept, values in zip(self._kept.values(), batch, strict=True):
+            kept.append(values)
 
     def compute(self) -> Evaluation:
         """Evaluate all trials so far."""
@@ -295,8 +296,8 @@ class Meter:
         """
         if not isinstance(other, Meter):
             raise InputError(f"a meter can only be merged with another meter, got {type(other).__name__}")
-        self._target += other._target
-        self._nontarget += other._nontarget
+        for name, kept in self._kept.items():
+            kept += other._kept[name]
         return self
 
     def __add__(self, other: Meter) -> Meter:
@@ -310,10 +311,7 @@ class Meter:
 
     def state_dict(self) -> dict[str, Array]:
         """The trials so far as two arrays, for checkpoints."""
-        return {
-            name: np.concatenate(kept) if kept else np.empty(0)
-            for name, kept in zip(("target", "nontarget"), self._kept, strict=True)
-        }
+        return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in self._kept.items()}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on from the trials of a checkpoint, in place of those so far.
@@ -323,23 +321,19 @@ class Meter:
         state
             What ``state_dict`` returned.
         """
-        if set(state) != {"target", "nontarget"}:
+        if set(state) != set(self._kept):
             names = ", ".join(map(str, state))
             raise InputError(f"the state of a meter holds target and nontarget, got {names}")
         arrays = {name: np.array(score_array(state[name], f"{name} scores")) for name in state}
         for name, values in arrays.items():
             refuse_nan(values, f"{name} scores")
-        self._target, self._nontarget = [arrays["target"]], [arrays["nontarget"]]
-
-    @property
-    def _kept(self) -> tuple[list[Array], list[Array]]:
-        return self._target, self._nontarget
+        self._kept = {name: [arrays[name]] for name in self._kept}
 
     def __len__(self) -> int:
-        return sum(len(batch) for kept in self._kept for batch in kept)
+        return sum(len(batch) for kept in self._kept.values() for batch in kept)
 
     def __repr__(self) -> str:
-        n_target, n_nontarget = (sum(map(len, kept)) for kept in self._kept)
+        n_target, n_nontarget = (sum(map(len, kept)) for kept in self._kept.values())
         return f"Meter({n_target:,} target, {n_nontarget:,} nontarget trials)"
 
 
@@ -365,83 +359,3 @@ def batch_by_class(scores: object, labels: object, positive: object = None) -> t
         if len(mask) != len(values):
             raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
         return values[mask], values[~mask]  # copies: the batch may be overwritten
-
-
-COLUMN = "compound_llr"
-
-
-def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
-    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
-
-    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
-    at least two must. Segments that share a model must share all of them: men may have been compared with men
-    and women with women, but a missing pair is an error. The LLRs are in the new column
-    ``compound_llr``, which becomes the score.
-
-    Parameters
-    ----------
-    trials
-        A table with the LLRs of every test segment against all models.
-    p_known
-        The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
-    enroll, test
-        The columns with the models and the test segments; by default those of the table.
-
-    Examples
-    --------
-    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
-    >>> trials = Trials(table, enroll="model", test="test")
-    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
-    [2.503, -1.859, -3.892]
-    """
-    of_kind(trials, Trials, "trials")
-    share(p_known, "p_known")
-    if trials.roles.n_systems != 1:
-        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
-    models, segments = enroll or trials.enroll, test or trials.test
-    if models is None or segments is None:
-        raise InputError("compound LLRs need the columns of the models and of the test segments")
-    for name in (models, segments):
-        require_column(name, trials.table.columns, trials.origin)
-    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
-    model = trials.table[models].to_list()
-    llrs = np.empty(len(score))
-    # as objects: NumPy would turn mixed ids into text
-    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
-    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
-    for segment, rows in by_segment.items():
-        seen: set[Hashable] = set()
-        for row in rows.tolist():
-            if model[row] in seen:
-                raise InputError(
-                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
-                    "than once; a compound LLR needs one LLR of each enrolled speaker"
-                )
-            seen.add(model[row])
-        if len(rows) < 2:
-            raise InputError(
-                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
-                "compound LLR needs at least two enrolled speakers"
-            )
-        models_here = frozenset(seen)
-        for one in models_here:  # a segment that shares some models with an earlier one must share them all
-            # the first segment that a model occurs with fixes its set of models
-            other, expected = enrolled.setdefault(one, (segment, models_here))
-            if expected == models_here:
-                continue
-            lacking, has = (segment, other) if expected - models_here else (other, segment)
-            absent = min(map(str, (expected - models_here) or (models_here - expected)))
-            raise InputError(
-                f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model "
-                f"{absent!r}, segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
-            )
-        llrs[rows] = compound_llr(score[rows], p_known)
-    columns = {name: trials.table[name] for name in trials.table.columns}
-    return Trials(
-        {**columns, COLUMN: llrs},
-        score=COLUMN,
-        label=trials.label,
-        enroll=models,
-        test=segments,
-        origin=trials.origin,
-    )

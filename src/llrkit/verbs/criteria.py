@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import Any, SupportsFloat
 
 from llrkit.base.text import did_you_mean
-from llrkit.errors import FileFormatError, InputError
-from llrkit.io.read_options import PLAIN, Reading
+from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.metrics.measure import resolve_points
 from llrkit.results.vocabulary import Amount
 from llrkit.trust.bootstrap import checked_replicates
 from llrkit.trust.speakers import kind_asked_for
+from llrkit.verbs.options import EvaluateOptions
 
 CHARACTERISTICS = {
     "accuracy": ("cllr", "ECE"),
@@ -33,10 +34,7 @@ REPORT_FIELDS = (
 )  # fmt: skip
 """What a validation report states in words; whatever is missing is reported as not stated."""
 
-_OPTIONS: dict[str, tuple[type, ...]] = {
-    "ci": (str,), "speakers": (str, list), "recordings": (str, list), "points": (str, float, int, list),
-    "level": (float, int), "seed": (int,), "replicates": (int,),
-}  # fmt: skip
+_OPTIONS = ("ci", "speakers", "recordings", "points", "level", "seed", "replicates")
 _CRITERION = ("characteristic", "metric", "at_most", "at_least", "use", "by", "change_from", "graph", "data")
 _USES = ("estimate", "interval")
 LLRS = ("misleading_target", "misleading_nontarget")
@@ -63,8 +61,8 @@ class Criterion:
     """Upper limit."""
     at_least: float = -math.inf
     """Lower limit."""
-    use: str = "estimate"
-    """``"estimate"`` judges the number itself, ``"interval"`` both ends of its interval."""
+    use: str = "interval"
+    """``"interval"`` judges both ends of the interval if there is one, ``"estimate"`` the number itself."""
     by: str | None = None
     """A column: every condition must meet the criterion, and the worst one is reported."""
     change_from: str | None = None
@@ -103,8 +101,7 @@ class Criterion:
                 bounds.append(f"{sign} {Amount(limit, 'g') if self.is_llr else shown}")
         said = " and ".join(bounds) if bounds else "no evidence of miscalibration"
         said += f" for every {self.by}" if self.by else ""
-        said += f" more than in {self.change_from}" if self.change_from else ""
-        return said + (" with its whole interval" if self.use == "interval" else "")
+        return said + (f" more than in {self.change_from}" if self.change_from else "")
 
 
 @dataclass(frozen=True)
@@ -119,8 +116,39 @@ class Criteria:
     """What the owner of the system states in words."""
     folder: Path | None = None
     """Where files named in the criteria are looked for."""
-    reading: Reading = PLAIN
-    """How these files are read."""
+
+    def why_estimate(self, criterion: Criterion) -> str | None:
+        """Why a criterion that asks for an interval is judged by its estimate; None if it is not.
+
+        What has an interval on other trials, and none on these, is not decided.
+
+        Parameters
+        ----------
+        criterion
+            One of the rows.
+        """
+        if criterion.use != "interval":
+            return None
+        if criterion.metric == "verdict":
+            return ""
+        if criterion.change_from is not None:
+            return "a change from another file has no interval"
+        if criterion.metric in NO_INTERVAL:
+            return NO_INTERVAL[criterion.metric]
+        asked = self.keywords()
+        kind = kind_asked_for(asked.get("ci"), asked.get("speakers"), EvaluateOptions.otherwise)
+        return "no intervals were asked for (ci in [options])" if kind == "none" else None
+
+    def require_options(self) -> None:
+        """Refuse options that :func:`llrkit.evaluate` would refuse when the trials have been read."""
+        try:
+            asked = EvaluateOptions(**self.keywords())
+            resolve_points(asked.points, allow_unconfirmed=False)
+            checked_replicates(asked.replicates)
+        except LlrkitError as error:
+            raise InputError(f"[options]: {error}") from None
+        except OverflowError:
+            raise InputError("[options]: an operating point is too large a number") from None
 
     def keywords(self) -> dict[str, Any]:
         """The options, which were checked when the criteria were made."""
@@ -176,20 +204,17 @@ def criteria_from_dict(plain: Mapping[str, object], *, folder: Path | None = Non
     rows = plain.get("criterion", [])
     if not isinstance(rows, list) or not rows:
         raise InputError("no [[criterion]] is given; at least one is needed")
-    option_table = _known_table("[options]", plain.get("options", {}), tuple(_OPTIONS))
-    options = {name: _evaluate_option(name, value) for name, value in option_table.items()}
+    options = _known_table("[options]", plain.get("options", {}), _OPTIONS)
     report = _known_table("[report]", plain.get("report", {}), REPORT_FIELDS)
     criteria = tuple(_criterion_from_toml(row, i + 1) for i, row in enumerate(rows))
     texts = {name: str(value) for name, value in report.items()}
-    made = Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
-    asked = made.keywords()
-    # an interval that nobody computes would leave a criterion undecided without a reason
-    kind = kind_asked_for(asked.get("ci"), asked.get("speakers"), "none")
-    for i, criterion in enumerate(criteria):
-        if criterion.use == "interval" and kind == "none":
+    made = Criteria(criteria, MappingProxyType(dict(options)), MappingProxyType(texts), folder)
+    made.require_options()
+    for i, (row, criterion) in enumerate(zip(rows, criteria, strict=True)):
+        # who insists on an interval that nobody computes is told so
+        if row.get("use") == "interval" and (why := made.why_estimate(criterion)):
             raise InputError(
-                f"criterion {i + 1}: {criterion.metric} has no interval without ci in [options], "
-                'for instance ci = "trial"'
+                f'criterion {i + 1}: {criterion.metric} has no interval for use = "interval": {why}'
             )
     return made
 
@@ -212,7 +237,7 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
     for name in ("metric", "by", "change_from", "graph", "data"):
         if not isinstance(values.get(name, ""), str):
             raise InputError(f"{where}: {name} must be a text, got {_shown_in_criteria(values[name])}")
-    if values.get("use", "estimate") not in _USES:
+    if values.get("use", "interval") not in _USES:
         raise InputError(f"{where}: use must be {' or '.join(_USES)}, got {values['use']!r}")
     criterion = Criterion(**{"metric": usual, "graph": graph, **values})
     bounded = math.isfinite(criterion.at_most) or math.isfinite(criterion.at_least)
@@ -222,11 +247,6 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
         raise InputError(f"{where}: {criterion.metric} {said}")
     if criterion.at_least > criterion.at_most:
         raise InputError(f"{where}: at_least {criterion.at_least:g} is above at_most {criterion.at_most:g}")
-    if criterion.change_from is not None and criterion.use == "interval":
-        raise InputError(f"{where}: {criterion.metric}: a change from another file has no interval")
-    if criterion.metric in NO_INTERVAL and criterion.use == "interval":
-        why = NO_INTERVAL[criterion.metric]
-        raise InputError(f'{where}: {criterion.metric} never has an interval for use = "interval": {why}')
     # a limit that no rate, or change of a rate, can exceed: 8 where 8 % is meant
     is_share = criterion.is_rate or criterion.kind == "auc"
     lowest = 0.0 if criterion.change_from is None else -1.0
@@ -241,24 +261,6 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
                 f"between {lowest:g} and 1{meant}"
             )
     return criterion
-
-
-def _evaluate_option(name: str, value: object) -> object:
-    """An option of :func:`llrkit.evaluate`; whole numbers in a list of operating points are priors too."""
-    items = value if isinstance(value, list) else [value]
-    allowed = (str, float, int) if name == "points" else (str,) if list in _OPTIONS[name] else _OPTIONS[name]
-    if not isinstance(value, _OPTIONS[name]) or any(
-        isinstance(item, bool) or not isinstance(item, allowed) for item in items
-    ):
-        raise InputError(f"[options]: {name} cannot be {_shown_in_criteria(value)}")
-    if name == "points":
-        return [
-            item if isinstance(item, str) else _number_in_criteria(item, "[options]: points")
-            for item in items
-        ]
-    if name == "replicates" and isinstance(value, int):
-        return checked_replicates(value)
-    return value
 
 
 def _number_in_criteria(value: object, name: str) -> float:

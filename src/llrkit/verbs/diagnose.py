@@ -11,25 +11,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from llrkit.base.options import documented
 from llrkit.base.text import Json, agreeing, as_list, as_number, counted, number, p_words, told_apart
 from llrkit.core.numerics import LN2, softplus
 from llrkit.core.pav import PavBlocks
 from llrkit.core.summaries import Moments
 from llrkit.fits import gaussian
+from llrkit.fits.best import MethodRow, fit_best
 from llrkit.fits.cmlg import PredictedCost, cmlg_from_moments, line_costs, predicted_cost
 from llrkit.fits.mixtures import mixture_from_training
 from llrkit.fits.training_checks import TiedScores, TrainingPoints, smaller_class, training_points
 from llrkit.maps.training_range import REMEDY
-from llrkit.results.result import Result
+from llrkit.results.result import Result, plain
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GaussianLLR
-from llrkit.theory.operating_points import AnyPoint, Preset, cost_of
-from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation_result import Evaluation, other_quantity
+from llrkit.theory.operating_points import Preset, cost_of
+from llrkit.verbs.evaluate import Evaluation, evaluate, other_quantity
+from llrkit.verbs.options import DiagnoseOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import DiagnoseKeywords
 
 FEW = 100
 """Trials of a class that show its shape.
@@ -80,12 +86,49 @@ class GaussianCheck:
         words = [f"test of the {test}" for test in self.tests]
         return words + ([f"on these trials: {self.costs}"] if self.costs is not None else [])
 
-    def to_dict(self) -> dict[str, Json]:
-        """Plain numbers."""
-        return {
-            "gaussian_tests": [test.to_dict() for test in self.tests],
-            "costs": None if self.costs is None else self.costs.to_dict(),
-        }
+
+SIMPLEST = ("logistic", "cmlg", "gaussian", "saturating", "bigaussian", "tied-nig", "nig", "kde", "pav")
+"""Methods that are suggested, the simplest first."""
+
+
+@dataclass(frozen=True)
+class TriedMethods:
+    """Methods in cross-validation, and the one that they speak for."""
+
+    suggested: str
+    """The simplest method that these trials do not tell from the best."""
+    why: str
+    """Why it is that one."""
+    rows: tuple[MethodRow, ...]
+    """The methods, the one with the lowest Cllr first."""
+
+
+def suggested_method(table: Sequence[MethodRow], advised: Sequence[str]) -> tuple[str, str]:
+    """The simplest method that these trials do not tell from the best, and why it is that one.
+
+    Examples
+    --------
+    >>> rows = [MethodRow("nig", 0.2), MethodRow("logistic", 0.21, standard_error=0.02)]
+    >>> suggested_method(rows, ["nig", "logistic"])[0], suggested_method(rows[:1], [])[0]
+    ('logistic', 'nig')
+    """
+    known = [row for row in table if row.reason is None and row.method in SIMPLEST]
+    if not known:
+        return SIMPLEST[0], "no method could be compared, and it asks for the least"
+    best = known[0]
+
+    def may_be_as_good(row: MethodRow) -> bool:
+        return row.standard_error is not None and row.cllr - best.cllr <= 1.96 * row.standard_error
+
+    close = [row for row in known if row is best or may_be_as_good(row)]
+    close = [row for row in close if row.method in advised] or close
+    chosen = min(close, key=lambda row: SIMPLEST.index(row.method))
+    if chosen is best:
+        return best.method, f"its Cllr in cross-validation is the lowest, {number(best.cllr)} bits"
+    return chosen.method, (
+        f"it is the simplest method that these trials do not tell from the best ({best.method}): its "
+        f"Cllr in cross-validation is {number(chosen.cllr)} bits instead of {number(best.cllr)}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +149,8 @@ class Diagnosis(Result):
     """In words, what was noticed and speaks against no method."""
     check: GaussianCheck = field(default_factory=GaussianCheck)
     """Tests of two Gaussians of equal spread, and what CMLG costs beside logistic regression."""
+    methods: TriedMethods | None = None
+    """How the methods do in cross-validation, where that was asked for."""
 
     def advised(self, method: str) -> bool:
         """Whether a method is advised for these scores.
@@ -128,10 +173,12 @@ class Diagnosis(Result):
             "cllr_from_eer": self.cllr_from_eer,
             "det_slope": self.evaluation.det_slope.slope,
             **self.shape,
-            **self.check.to_dict(),
+            "gaussian_tests": plain(self.check.tests),
+            "costs": plain(self.check.costs),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "advice": [{"method": name, "advised": good, "why": why} for name, good, why in self.advice],
+            **({} if self.methods is None else {"methods": plain(self.methods)}),
         }
 
     def __repr__(self) -> str:
@@ -157,7 +204,14 @@ class Diagnosis(Result):
         return "\n".join(lines)
 
 
-def diagnose(source: AnyTrials, labels: Labels | None = None, *, point: AnyPoint | None = None) -> Diagnosis:
+@documented(DiagnoseOptions)
+def diagnose(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    options: DiagnoseOptions | None = None,
+    **changes: Unpack[DiagnoseKeywords],
+) -> Diagnosis:
     """Describe the scores and say which calibrators suit them.
 
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
@@ -178,8 +232,9 @@ def diagnose(source: AnyTrials, labels: Labels | None = None, *, point: AnyPoint
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    point
-        The operating point of the decision, if there is one.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Examples
     --------
@@ -191,12 +246,17 @@ def diagnose(source: AnyTrials, labels: Labels | None = None, *, point: AnyPoint
     >>> diagnosis.problems, diagnosis.advised("cmlg")
     ((), True)
     """
+    asked = DiagnoseOptions.of(options, changes)
     source = as_source(source, labels)
-    cost = None if point is None else cost_of(point)
+    cost = None if asked.point is None else cost_of(asked.point)
     result, tied = evaluate(source), TiedScores.of_source(source)
     # trials that do not show a shape are not looked at a second time
     check = check_trials(result.moments, source, cost) if can_be_checked(result) else None
     diagnosis = diagnosis_of(result, check, tied=tied)
+    if asked.cross_validate:
+        rows = MethodRow.of_details(fit_best(source, groups=asked.speakers or None).details)
+        advised = [method for method, good, _ in diagnosis.advice if good]
+        diagnosis = replace(diagnosis, methods=TriedMethods(*suggested_method(rows, advised), tuple(rows)))
     if cost is None or (check is not None and check.costs is not None):
         return diagnosis
     why = short_class(result, FEW) or "see the lines below"
@@ -446,7 +506,7 @@ def _mixture_against_one_pair(
     moments = training.moments
     n = moments.target.n + moments.nontarget.n
     # alpha is the share of targets: the likelihood is then that of the pooled trials, as the test needs
-    fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None)
+    fitted = mixture_from_training(training, 2, float(moments.target.n / n), None)
     gain = max(2.0 * n * (fitted.detail("log_likelihood") - fitted.detail("log_likelihood_cmlg")), 0.0)
     weights, mus = (list(map(as_number, as_list(fitted.details[name]))) for name in ("weights", "mu"))
     mean = sum(w * mu for w, mu in zip(weights, mus, strict=True))

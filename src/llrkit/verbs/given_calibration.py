@@ -1,34 +1,50 @@
-"""The calibration that is given with scores: whose it is, and what it was validated for."""
+"""A calibration that meets other scores: apply(), adapt(), whose LLRs they are, what it was validated for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from llrkit.base.arguments import Array, FloatArray, names_of
-from llrkit.base.text import Json, agreeing, counted
+from llrkit.base.arguments import Array, FloatArray, names_of, of_kind
+from llrkit.base.options import documented
+from llrkit.base.process import warn_caller
+from llrkit.base.text import Json, agreeing, as_object, as_text, counted
 from llrkit.core.groups import ValueCounts, decoded
+from llrkit.core.histograms import ClassHistogram, ScoreHistogram
 from llrkit.core.losses import LossSums
-from llrkit.core.summaries import Both, Moments, SummaryBase
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.core.summaries import Both, Moments, UnweightedSummary
+from llrkit.errors import InputError, ShiftWarning, UnknownNameError
 from llrkit.fits.lineup import LineupMap
 from llrkit.fits.training_checks import provenance
+from llrkit.io.formats import read_table
 from llrkit.io.table_columns import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.maps.bounds import BoundedMap, bound_elub, counted_for_bounds
-from llrkit.maps.map import AffineMap, ComposedMap, Map
+from llrkit.maps.map import AffineMap, Columns, ComposedMap, Map
 from llrkit.maps.training_range import RangeWatch
-from llrkit.results.result import plain
+from llrkit.results.result import Result, plain
 from llrkit.results.vocabulary import NATS, LlrUnit
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
-from llrkit.shift.shift_check import shift_note
-from llrkit.verbs.evaluation_result import Evaluation
+from llrkit.scores.derived import AnyTrials, DerivedSource
+from llrkit.scores.source import no_column
+from llrkit.scores.trials import Trials
+from llrkit.shift.adapt import fit_adapted
+from llrkit.shift.shift_check import as_new_source, is_few_labels, judge_for, labels_text, shift_note
+from llrkit.verbs.evaluate import Evaluation
+from llrkit.verbs.options import AdaptOptions, ApplyOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import AdaptKeywords, ApplyKeywords
 
 _COUNTS = ("n_target", "n_nontarget")
+_HASH = re.compile(r" ([0-9a-f]{12})$")
+"""Ends the name of a calibration in a file of its LLRs."""
 _SAME = 1e-6
 """How close moments of the same trials are, for a range of 1: a copy may hold fewer digits."""
 
@@ -75,7 +91,15 @@ def use_calibration(
         return GivenCalibration(source)
     # a line-up maps ranks, which scores of any range have
     by_rank = isinstance(calibration, LineupMap)  # a range of scores, or a shift, says nothing of ranks
-    if _holds_raw_scores(source, calibration) if apply is None else apply:
+    makers = _known_makers(source, calibration)
+    # a file may be renamed, its hash stays
+    own = calibration.loaded_from.rpartition(" ")[2]
+    others = [name for name in makers if not name.endswith(f" {own}")]
+    if apply is None and makers and _trained_on_llrs(calibration):
+        apply = bool(others)  # the LLRs of another one are what it takes
+    elif apply is None:
+        apply = _holds_raw_scores(source, calibration)
+    if apply:
         source = calibration.in_trained_order(source)
         llrs = calibration.on(source)
         # undone before comparing: training moments are in the unit of the map
@@ -88,6 +112,14 @@ def use_calibration(
         # training trials cannot have moved
         shift = "" if trained or by_rank else shift_note(calibration, source, llrs, speakers)
         return GivenCalibration(llrs, True, trained, outside, "", shift)
+    if others:
+        made_by = ", ".join(_HASH.sub(r" (\1)", name) for name in others)
+        this_one = _HASH.sub(r" (\1)", calibration.loaded_from)
+        where = f"{source.origin}: " if isinstance(source, Trials) and source.origin else ""
+        raise InputError(
+            f"{where}these LLRs were made by {made_by}, not by {this_one}; give the map that made them, or "
+            "name the column of the raw scores (score=, --score-column) to have this one applied"
+        )
     # LLRs may keep their scores beside them, which tell whose trials they are
     trained = any(_same_as_training_trials(kept, calibration) for kept in _kept_scores(source, calibration))
     scores = None if trained or by_rank else scores_beside(source, calibration)
@@ -110,23 +142,44 @@ def makers_of(source: ScoreSource) -> tuple[str, ...]:
     return tuple(sorted(str(name) for name in counts if name is not None))
 
 
+def _known_makers(source: ScoreSource, calibration: Map) -> tuple[str, ...]:
+    """The calibrations that wrote LLRs, where their names tell them from this one."""
+    if not (source.roles.calibrated and calibration.loaded_from) or _made_in_memory(source):
+        return ()
+    return tuple(name for name in makers_of(source) if _HASH.search(name))  # a name alone says too little
+
+
+def _made_in_memory(source: ScoreSource) -> bool:
+    """Whether LLRs were made of the trials of a file, whose columns then tell nothing of them."""
+    while isinstance(source, DerivedSource):
+        if source.factor is not None:
+            return True
+        source = source.source
+    return False
+
+
+def _trained_on_llrs(calibration: Map) -> bool:
+    """Whether a calibration takes LLRs that another one made."""
+    return bool((calibration.reading or {}).get("calibrated"))
+
+
 def _holds_raw_scores(source: ScoreSource, calibration: Map) -> bool:
     """Whether trials hold raw scores, from what they know of the file they were read from."""
-    roles, trained_on_llrs = source.roles, bool((calibration.reading or {}).get("calibrated"))
-    if roles.calibrated and not trained_on_llrs:
+    roles = source.roles
+    if roles.calibrated and not _trained_on_llrs(calibration):
         return False
     # neither file nor column says what the numbers are, and guessing a scale is never done
     if roles.calibrated or roles.label is None or roles.score == (LLR,):
         raise InputError(
             "these trials do not say whether they are raw scores or the LLRs of this calibration: "
-            "apply=True applies it to raw scores, apply=False takes LLRs as they are"
+            "apply=True (--apply) applies it to raw scores, apply=False takes LLRs as they are"
         )
     return True
 
 
 @dataclass(frozen=True)
-class ScoresOutside(SummaryBase):
-    """What a :class:`RangeWatch` saw in some chunks."""
+class ScoresOutside(UnweightedSummary):
+    """What a :class:`RangeWatch` saw in some chunks; scores are counted, however much they weigh."""
 
     watch: RangeWatch
 
@@ -144,9 +197,6 @@ class ScoresOutside(SummaryBase):
         far = one if one.furthest_by >= two.furthest_by else two
         n_outside, n_trials = one.n_outside + two.n_outside, one.n_trials + two.n_trials
         return ScoresOutside(replace(far, n_outside=n_outside, n_trials=n_trials))
-
-    def __mul__(self, weight: float) -> ScoresOutside:
-        return self  # scores are counted, however much they weigh
 
 
 def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both[tuple[Moments, ScoresOutside]]:
@@ -205,9 +255,8 @@ def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
 
 
 def _moments_of_columns(chunk: Scores, names: tuple[str, ...], factor: float) -> Moments:
-    return Moments.of(
-        Scores.part(_columns_as_held(chunk, names, 0) * factor, _columns_as_held(chunk, names, 1) * factor)
-    )
+    held = _as_scores(chunk, names)
+    return Moments.of(Scores.part(held.target * factor, held.nontarget * factor))
 
 
 def _other_llrs(source: ScoreSource, calibration: Map) -> str:
@@ -441,7 +490,7 @@ def find_scope(
         lowest, highest,
         (supported.low, supported.high), below + above,
         max(supported.low - lowest, highest - supported.high, 0.0) if below + above else 0.0,
-        _words_on_calibration(calibration) if calibration is not None else None,
+        words_on_calibration(calibration) if calibration is not None else None,
         _count_at_bounds(source, bounded) if bounded is not None else None,
         int(result.moments.n_infinite),
     )  # fmt: skip
@@ -504,10 +553,202 @@ def _count_at_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
     return Bounds(bounded.low, bounded.high, how, *at, sum(beyond), why_bounded(bounded))
 
 
-def _words_on_calibration(calibration: Map) -> str:
+def words_on_calibration(calibration: Map) -> str:
+    """How a calibration was made, and on how many trials it was trained."""
     known = calibration.provenance
     said = calibration.method or calibration.kind
     if "n_target" in known and "n_nontarget" in known:
         sizes = f"{known['n_target']:,} same-source and {known['n_nontarget']:,} different-source trials"
         said += f", trained on {sizes}"
     return said
+
+
+@documented(ApplyOptions)
+def apply(
+    fitted: Map,
+    scores: object,
+    columns: Columns | None = None,
+    *,
+    options: ApplyOptions | None = None,
+    **changes: Unpack[ApplyKeywords],
+) -> float | FloatArray | Scores:
+    """LLRs of new scores, as ``llrkit apply`` makes them: with a look at whether they are as in training.
+
+    Parameters
+    ----------
+    fitted
+        The map.
+    scores
+        Numbers as the training file held them, :class:`llrkit.Scores`, or trials, which are read into memory.
+        The LLRs are as those of ``fitted(scores)``: an array for an array or trials, ``Scores`` for
+        ``Scores``.
+    columns
+        The columns that the map needs beside numbers.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> fitted = lk.calibrate(lk.Scores(rng.normal(4, 1, 500), rng.normal(0, 1, 500)), method="cmlg").map
+    >>> lk.apply(fitted, [-9.0, 2.0, 6.0], outside="bound").round(2)
+    array([-6.22,  0.2 ,  6.22])
+    >>> moved = np.append(rng.normal(6, 1, 500), rng.normal(2, 1, 500))
+    >>> lk.apply(fitted, moved, shift="error")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: A shift: ...
+    """
+    asked = ApplyOptions.of(options, changes)
+    of_kind(fitted, Map, "fitted")
+    if columns is not None:
+        of_kind(columns, Mapping, "columns")
+    judge = judge_for(fitted, asked.shift)
+    llrs = fitted(scores, columns, outside=asked.outside)
+    if judge is not None:
+        # the scores as they came: those outside of the range must not be moved to its ends before
+        if isinstance(scores, ScoreSource):
+            source = as_new_source(fitted, scores, judge.setting.densities.of)
+            counts = source.reduce(ScoreHistogram.of).pooled
+        else:
+            # a frame names its systems; the map has accepted what it holds
+            values: Any = scores if hasattr(scores, "columns") else np.asarray(scores, dtype=np.float64)
+            counts = ClassHistogram.of(np.ravel(judge.values(values, columns or {})))
+        # a command says that nothing was written; here there is nothing to write
+        if said := replace(judge, policy="warn")(counts):
+            if asked.shift == "error":
+                raise InputError(said)
+            warn_caller(said, ShiftWarning)
+    return llrs
+
+
+@dataclass(frozen=True, repr=False)
+class Adaptation(Result):
+    """A calibration for a new domain, and what the scores of that domain said."""
+
+    map: Map
+    """The adapted map; as it was if the scores have not moved so far that it matters."""
+    text: str
+    """What was found."""
+    how: str
+    """What became of the map: ``as it was``, ``adapted by labels``, or ``adapted`` with the rung."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """The map as in its file."""
+        return self.map.to_dict()
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        return ["calibration", "found"], [[self.how, self.text]]
+
+    def __repr__(self) -> str:
+        return f"Adaptation({self.how}: {self.text})"
+
+
+@documented(AdaptOptions)
+def adapt(
+    fitted: Map | AnyTrials,
+    scores: AnyTrials,
+    *,
+    options: AdaptOptions | None = None,
+    **changes: Unpack[AdaptKeywords],
+) -> Adaptation:
+    """Adapt a calibration to unlabeled scores of a new domain, as ``llrkit shift -o`` does.
+
+    The map is that of :func:`llrkit.fit_adapted`, where the method is described. If the scores do not show
+    how they changed, :class:`llrkit.errors.AdaptationError` says why; a few labeled trials then help.
+
+    Parameters
+    ----------
+    fitted
+        A map, or training trials, for which logistic regression is fitted.
+    scores
+        Scores of the new domain, as the training file held them; or trials, whose labels are not looked at.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 2_000))
+    >>> test = lk.Scores(rng.normal(8.0, 1.5, 500), rng.normal(2.0, 1.5, 9_500))
+    >>> made = lk.adapt(lk.calibrate(dev).map, test)
+    >>> made.how
+    'adapted (free spread)'
+    """
+    asked = AdaptOptions.of(options, changes)
+    adapted = fit_adapted(
+        fitted, scores, share=asked.shares, labeled=asked.labeled, speakers=asked.speakers or None
+    )
+    few_labels = adapted.details.get("few_labels")
+    if is_few_labels(few_labels):
+        text = f"{few_labels.get('unlabeled')}\n{labels_text(few_labels)}"
+        return Adaptation(adapted, text, "adapted by labels")
+    told = as_object(adapted.details["adaptation"])
+    how = "as it was" if told["rung"] == "no shift" else f"adapted ({told['rung']})"
+    return Adaptation(adapted, as_text(told["text"]), how)
+
+
+NAMES = ("name", "comparison")
+"""Columns that name a comparison by themselves."""
+
+
+def as_it_was_trained(calibration: Map) -> dict[str, Any]:
+    """Options of reading that a calibration states of its training file, for reading that file again.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> as_it_was_trained(lk.fit_cmlg(lk.Scores([1.0, 3.0], [0.0, 2.0])))
+    {}
+    """
+    known = calibration.reading or {}
+    stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
+    # LLRs of an earlier calibration are a column of that file, not the scores to be read
+    if (names := known.get("score")) and not known.get("calibrated"):
+        stated["score"] = tuple(names)
+    if (positive := known.get("positive")) is not None:
+        stated["positive"] = positive
+    return stated
+
+
+def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
+    """The scores of a file without labels by name: of a column of names, else by ids of trials or by rows."""
+    _refuse_decimal_commas(Path(path))
+    table = read_table(Path(path)).table
+    known = (calibration.reading or {}).get("score") or ["score"]
+    column = next((name for name in (*known, "score") if name in table.columns), None)
+    if column is None:
+        raise InputError(no_column(known[0], table.columns, str(path), typed=False))
+    names_of_trials = [name for name in NAMES if name in table.columns][:1]
+    ids = names_of_trials or [name for name in ("enroll", "test") if name in table.columns]
+    names: dict[str, float] = {}
+    for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
+        name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
+        if name in names:
+            raise InputError(f"{path}: the comparison {name} occurs twice")
+        try:
+            names[name] = float(row[column])
+        except (TypeError, ValueError):
+            raise InputError(f"{path}: the score of {name}, {row[column]!r}, is not a number") from None
+    return names
+
+
+def _refuse_decimal_commas(path: Path) -> None:
+    """Refuse a file that begins with ``2,5``: a name and a score, or a number with a decimal comma."""
+    if not path.is_file():
+        return  # said by its reader
+    with path.open("rb") as raw:
+        # one line is enough to tell, and a large file is not read for it
+        first = raw.readline(200)
+    if re.fullmatch(rb"\s*[+-]?[0-9]+,[0-9]+\s*", first):
+        shown = first.decode("ascii").strip()
+        raise InputError(
+            f"{path}, line 1: {shown!r} is a name and a score, or one number with a decimal comma; write "
+            "numbers with a point, or a header such as test,score above the rows"
+        )

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, FloatArray, Numbers, seed_of, share, whole_number, yes_or_no
+from llrkit.base.arguments import FloatArray, Numbers, seed_of
+from llrkit.base.options import documented
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json, number, percent
 from llrkit.core.numerics import probability
 from llrkit.core.pav import error_path
-from llrkit.errors import InputError, ScaleWarning
+from llrkit.errors import ScaleWarning
+from llrkit.metrics import discrimination
 from llrkit.metrics.costs import eer_threshold
-from llrkit.metrics.discrimination import (
-    Range,
-    equal_rates,
-    same_cost,
-    same_rate,
-    threshold_for_cost,
-    threshold_for_false_alarms,
-    threshold_for_misses,
-)
+from llrkit.metrics.discrimination import Range
 from llrkit.metrics.measure import Measurements, measure
 from llrkit.results.result import Result, plain
 from llrkit.scores import Scores, ScoreSource
@@ -35,6 +30,10 @@ from llrkit.trust.intervals import IF_INDEPENDENT, closed_form, curve_rates
 from llrkit.trust.jackknife import KINDS as KINDS_OF_ERROR
 from llrkit.trust.jackknife import few_makers
 from llrkit.trust.speakers import Columns, find_speakers, kind_asked_for, quantile, require_columns
+from llrkit.verbs.options import INTERVALS, ThresholdOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import ThresholdKeywords
 
 
 def rate_in_words(rate: float) -> str:
@@ -172,7 +171,6 @@ class Threshold(Result):
         return self.sentence
 
 
-KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
 _NAMES = {"p_miss": "points.0.p_miss", "p_fa": "points.0.p_fa", "cost": "points.0.act_dcf"}
 """Names of the errors and the cost among the intervals of an evaluation."""
@@ -186,22 +184,13 @@ SAME_TRIALS = (
 )
 
 
+@documented(ThresholdOptions)
 def threshold_for(
     source: AnyTrials,
     labels: Labels | None = None,
     *,
-    point: OperatingPoint | str | float | None = None,
-    false_alarm_rate: float | None = None,
-    miss_rate: float | None = None,
-    calibrated: bool | None = None,
-    on: AnyTrials | None = None,
-    ci: str | None = None,
-    speakers: Columns | None = None,
-    recordings: Columns | None = None,
-    level: float = 0.95,
-    replicates: int = 1000,
-    rng: RNG = 0,
-    allow_unconfirmed: bool = False,
+    options: ThresholdOptions | None = None,
+    **changes: Unpack[ThresholdKeywords],
 ) -> Threshold:
     """The threshold for an operating point, for a false-alarm rate, for a miss rate, or for the EER.
 
@@ -212,26 +201,19 @@ def threshold_for(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    point
-        A prior and costs: the threshold with the lowest cost on these trials or, for calibrated LLRs, the
-        Bayes threshold ``log(c_fa (1 - p) / (c_miss p))``, which needs no trials.
-    false_alarm_rate
-        The lowest threshold with at most this false-alarm rate on these trials.
-    miss_rate
-        The highest threshold with at most this miss rate. With none of the three: where the rates are equal.
-    calibrated
-        Whether the scores are LLRs to be cut at the Bayes threshold. By default if a calibration wrote them.
-    on
-        Other trials, on which errors and cost are counted; by default the same.
-    ci, speakers, recordings, level, replicates, rng
-        Intervals as in :func:`evaluate`, by default as if trials were independent.
-    allow_unconfirmed
-        Accept presets whose definition could not be confirmed.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     Returns
     -------
     Threshold
         With ``threshold``, ``interval``, ``p_miss``, ``p_fa``, ``cost``, ``intervals`` and a ``sentence``.
+
+    Notes
+    -----
+    Intervals are those of :func:`llrkit.evaluate`; by default ``"speaker"`` if ``speakers`` are given,
+    otherwise ``"trial"``.
 
     Examples
     --------
@@ -244,37 +226,31 @@ def threshold_for(
     P=0.01: accept when the score is at least 4.59512; the miss rate is 100.00 %, the false-alarm rate 0.00 %;
     the cost is 1.0000 times that of deciding without scores, 0.01 per trial.
     """
+    asked = ThresholdOptions.of(options, changes)
     source = as_source(source, labels)
-    on = None if on is None else as_source(on)
-    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
-    seed = seed_of(rng)
-    # the EER is what is asked for if none of the three is given
-    asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
-    if len(asked) > 1:
-        raise InputError("give only one of point, false_alarm_rate and miss_rate for each threshold")
-    ci = kind_asked_for(ci, speakers, "trial")
-    require_columns(ci, KINDS, speakers, recordings)
-    probability(level, "level")
-    whole_number(replicates, 1, "replicates")
-    for rate, name in ((false_alarm_rate, "false_alarm_rate"), (miss_rate, "miss_rate")):
-        if rate is not None:
-            share(rate, name)
-    given = None if point is None else operating_point(point, allow_unconfirmed=allow_unconfirmed)
+    on = None if asked.on is None else as_source(asked.on)
+    seed, level, calibrated = seed_of(asked.rng), probability(asked.level, "level"), asked.calibrated
+    speakers, recordings = asked.speakers or None, asked.recordings or None
+    ci = kind_asked_for(asked.ci, speakers, asked.otherwise)
+    require_columns(ci, INTERVALS, speakers, recordings)
+    given = None
+    if asked.point is not None:
+        given = operating_point(asked.point, allow_unconfirmed=asked.allow_unconfirmed)
     # calibrated LLRs have the Bayes threshold, which is not estimated from the trials
     bayes = given is not None and (source.roles.calibrated if calibrated is None else calibrated)
     if calibrated is not None and given is None:
-        raise InputError("calibrated=True needs an operating point (point=)")
+        raise asked.error("{} needs an operating point ({})", "calibrated", "point")
     result = measure(source, [] if given is None else [given])
     bins, blocks = result.summaries.bins, result.summaries.blocks
     if given is not None:
         criterion = given.name
-        chosen = given.threshold if bayes else threshold_for_cost(blocks, given)
-    elif false_alarm_rate is not None:
-        criterion = f"Pfa at most {rate_in_words(false_alarm_rate)}"
-        chosen = threshold_for_false_alarms(source, bins, false_alarm_rate)
-    elif miss_rate is not None:
-        criterion = f"Pmiss at most {rate_in_words(miss_rate)}"
-        chosen = threshold_for_misses(source, bins, miss_rate)
+        chosen = given.threshold if bayes else discrimination.threshold_for_cost(blocks, given)
+    elif asked.false_alarm_rate is not None:
+        criterion = f"Pfa at most {rate_in_words(asked.false_alarm_rate)}"
+        chosen = discrimination.threshold_for_false_alarms(source, bins, asked.false_alarm_rate)
+    elif asked.miss_rate is not None:
+        criterion = f"Pmiss at most {rate_in_words(asked.miss_rate)}"
+        chosen = discrimination.threshold_for_misses(source, bins, asked.miss_rate)
     else:
         criterion, chosen = "EER", eer_threshold(source)
 
@@ -290,7 +266,7 @@ def threshold_for(
     if ci == "bootstrap":
         assert speakers is not None
         resampling = speaker_resampling(decided, speakers, recordings, seed)
-        uncertain = bootstrap(decided, errors, resampling, level, replicates)
+        uncertain = bootstrap(decided, errors, resampling, level, asked.replicates)
     elif ci != "none":
         people = None if speakers is None else find_speakers(decided, speakers)
         uncertain = closed_form(decided, errors, people, level)
@@ -306,7 +282,7 @@ def threshold_for(
         effects = max(of_miss, 1.0), max(of_fa, 1.0)
     # with an operating point the cost needs both rates together; rates alone have a rule of their own
     if given is None and ci in ("trial", "speaker") and source.roles.weight is None:
-        # the very intervals of FNMR and FMR at this threshold (evaluate --fmr)
+        # the very intervals of FNMR and FMR at this threshold (biometrics rates)
         intervals, reasons, effects = _rates_at(counted_on, chosen, speakers, level)
     interval = None
     if ci != "none":
@@ -318,9 +294,7 @@ def threshold_for(
             # errors were counted on other trials, but the threshold varies as the trials that gave it do
             if given is None and on is not None and ci == "speaker":  # the trials that gave the threshold
                 effects = _rates_at(source, chosen, speakers, level)[2]
-            interval = _interval_of_threshold(
-                source, result, chosen, given, false_alarm_rate, miss_rate, effects, level
-            )
+            interval = _interval_of_threshold(source, result, chosen, given, asked, effects)
     cost = lowest_cost = None
     if given is not None:
         cost = errors.points[0].act_dcf
@@ -381,17 +355,15 @@ def _interval_of_threshold(
     result: Measurements,
     threshold: float,
     point: OperatingPoint | None,
-    false_alarm_rate: float | None,
-    miss_rate: float | None,
-    pair: tuple[float, float],
-    level: float,
+    asked: ThresholdOptions,
+    pair: Range,
 ) -> Range:
     """Thresholds that the trials cannot tell from the chosen one; a pair of design effects."""
-    bins, width = result.summaries.bins, quantile(level)
+    bins, width = result.summaries.bins, quantile(asked.level)
     if point is not None:
-        return same_cost(error_path(bins), point, threshold, width, pair)
-    if false_alarm_rate is not None:
-        return same_rate(source, bins, "p_fa", false_alarm_rate, width, pair[1])
-    if miss_rate is not None:
-        return same_rate(source, bins, "p_miss", miss_rate, width, pair[0])
-    return equal_rates(error_path(bins), result.eer, width, pair)
+        return discrimination.same_cost(error_path(bins), point, threshold, width, pair)
+    if asked.false_alarm_rate is not None:
+        return discrimination.same_rate(source, bins, "p_fa", asked.false_alarm_rate, width, pair[1])
+    if asked.miss_rate is not None:
+        return discrimination.same_rate(source, bins, "p_miss", asked.miss_rate, width, pair[0])
+    return discrimination.equal_rates(error_path(bins), result.eer, width, pair)

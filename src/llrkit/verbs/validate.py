@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from llrkit._version import __version__
-from llrkit.base.arguments import RNG, of_kind, seed_of, yes_or_no
+from llrkit.base.arguments import of_kind, seed_of
+from llrkit.base.options import documented
 from llrkit.base.text import (
     Json,
     clean,
@@ -24,8 +25,9 @@ from llrkit.base.text import (
 )
 from llrkit.engine.open import open_trials
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.read_options import PLAIN, Reading
 from llrkit.maps.map import Map
-from llrkit.results.result import Result
+from llrkit.results.result import Result, text_table
 from llrkit.results.vocabulary import LOG10, NATS, Amount, LlrUnit, in_unit, llr_unit, vocabulary
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
@@ -40,7 +42,7 @@ from llrkit.trust.calibration_check import (
     rows_of_tests,
 )
 from llrkit.trust.misleading import MisleadingTrial, misleading_trials
-from llrkit.verbs import evaluation_result as words
+from llrkit.verbs import evaluate as words
 from llrkit.verbs.criteria import LLRS as WORST
 from llrkit.verbs.criteria import (
     NO_INTERVAL,
@@ -50,9 +52,12 @@ from llrkit.verbs.criteria import (
     criteria_from_dict,
     read_criteria,
 )
-from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation_result import NUMBERS, Evaluation, group_name
+from llrkit.verbs.evaluate import NUMBERS, Evaluation, evaluate, group_name
 from llrkit.verbs.given_calibration import ValidatedScope, find_scope, same_losses, use_calibration
+from llrkit.verbs.options import ValidateOptions
+
+if TYPE_CHECKING:
+    from llrkit.keywords import ValidateKeywords
 
 TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
 TRAINED_ON_NOTE = "measured on the trials that trained the calibration"
@@ -125,6 +130,8 @@ class Validation(Result):
     """Of the DET, Tippett and ECE curves, where they were asked for."""
     cautions: tuple[str, ...] = ()
     """What a reader must know before the numbers: that the trials trained the calibration, say."""
+    applied: bool = False
+    """Whether the trials were raw scores, to which the calibration was applied."""
 
     @property
     def passed(self) -> bool:
@@ -195,34 +202,28 @@ class Validation(Result):
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
     def __repr__(self) -> str:
-        rows = [HEADER, *(matrix_cells(row) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
-        return "\n".join([*self.cautions, *(line.rstrip() for line in lines), "", outcome(self)])
+        matrix = text_table(HEADER, [matrix_cells(row) for row in self.rows], range(len(HEADER)))
+        return "\n".join([*self.cautions, matrix, "", outcome(self)])
 
 
+@documented(ValidateOptions)
 def validate(
     source: AnyTrials,
     labels: Labels | None = None,
     *,
-    criteria: Criteria | Mapping[str, object] | str | Path,
-    calibration: Map | None = None,
-    apply: bool | None = None,
-    curves: bool = False,
-    worst: int = 10,
-    replicates: int = 200,
-    rng: RNG = 0,
-    trained_on_these: bool = False,
-    cautions: Sequence[str] = (),
+    options: ValidateOptions | None = None,
+    **changes: Unpack[ValidateKeywords],
 ) -> Validation:
     """Validate LLRs against criteria: the validation matrix of Meuwly, Ramos & Haraksim (2017).
 
     Metrics are ``eer``, ``eer_roc``, ``auc``, ``cllr``, ``min_cllr``, ``cllr_cal``, ``dev_pav``, ``cv_loss``,
     ``"act_dcf sre08"`` and the like, ``misleading_target`` and ``misleading_nontarget`` (the strongest LLR
     for the wrong side, in nats), and ``verdict`` (no evidence of miscalibration).
-    A criterion with ``use = "interval"`` is met if the whole interval is within its limits, failed if the
-    whole interval is beyond one of them, and not decided otherwise, or where the number has no interval.
+    A criterion is met if the whole interval of its number is within its limits, failed if the whole interval
+    is beyond one of them, and not decided otherwise, or where these trials give the number no interval.
     Where few speakers make the errors there is an upper bound instead: it is met if the bound is within.
+    With ``use = "estimate"``, and where intervals are not asked for or a metric never has one, the number
+    itself decides; the note of the row says so.
 
     Parameters
     ----------
@@ -231,36 +232,28 @@ def validate(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    criteria
-        A TOML file, what such a file holds as a dict, or :class:`Criteria`. Each ``[[criterion]]`` names
-        a performance characteristic, a metric and the values it may have; ``[options]`` are keywords of
-        :func:`evaluate` (intervals, speakers, operating points); ``[report]`` holds what a report states
-        in words.
-    calibration
-        The map that makes the LLRs: it is applied to raw scores, and the report says how it was trained,
-        which bounds it puts on LLRs and why. Scores outside its training range, trials that trained it, and
-        a shift since then (tested with the ``speakers`` of the criteria, see :func:`check_shift`) are listed
-        in :attr:`Validation.cautions`.
-    apply
-        Whether the calibration is applied. Trials that were read from a file say what they hold: LLRs that a
-        calibration wrote are taken as they are, other scores are raw. Arrays, and LLRs made in Python, do not
-        say it: ``apply=True`` for raw scores, ``apply=False`` for LLRs.
-    curves
-        Also find what a page shows: bands of the curves, and the LLR of the LLR estimated in several ways.
-    worst
-        How many of the most misleading trials of each class are listed.
-    replicates, rng
-        Number of draws for the null distributions of the calibration losses, and their random generator or
-        seed.
-    trained_on_these
-        Say that these trials trained the calibration, if you know it; trials with the counts, the moments
-        and the range of its training scores are recognized anyway.
-    cautions
-        Sentences that stand before the numbers wherever the result is shown.
+    options
+        Options made before; those that are given as keywords replace theirs.
+    {options}
 
     References
     ----------
     Meuwly, Ramos & Haraksim, Forensic Science International 276 (2017) 142.
+
+    Notes
+    -----
+    The criteria are a file, what such a file holds as a dict, or :class:`Criteria`. Each
+    ``[[criterion]]`` names a performance characteristic, a metric and the values it may have;
+    ``[options]`` are keywords of :func:`evaluate` (intervals, speakers, operating points); ``[report]``
+    holds what a report states in words.
+
+    Scores outside the training range of the calibration, trials that trained it, and a shift since then
+    (tested with the ``speakers`` of the criteria, see :func:`check_shift`) are listed in
+    :attr:`Validation.cautions`. LLRs that another calibration made are refused.
+
+    Trials that were read from a file say what they hold: LLRs that a calibration wrote are taken as they
+    are, other scores are raw. Arrays, and LLRs made in Python, do not say it: ``apply=True`` for raw
+    scores, ``apply=False`` for LLRs.
 
     Examples
     --------
@@ -274,35 +267,45 @@ def validate(
     >>> [row.passed for row in validation.rows], validation.passed
     ([True, False, True], False)
     """
+    asked = ValidateOptions.of(options, changes)
     source = as_source(source, labels)
+    criteria, calibration = asked.criteria, asked.calibration
+    if criteria is None:
+        raise asked.error("{} is missing: what are the LLRs validated against?", "criteria")
     if calibration is not None:
         of_kind(calibration, Map, "calibration")
-    if apply is not None:
-        yes_or_no(apply, "apply")
-    yes_or_no(curves, "curves")
-    yes_or_no(trained_on_these, "trained_on_these")
-    seed = seed_of(rng)
+    seed = seed_of(asked.rng)
     if isinstance(criteria, (str, Path)):
         criteria = read_criteria(criteria)
     elif not isinstance(criteria, Criteria):
         criteria = criteria_from_dict(criteria)
-    options = criteria.keywords()
-    speakers = options.get("speakers")
+    of_evaluation = criteria.keywords()
+    speakers = of_evaluation.get("speakers")
+    raw = not source.roles.calibrated and asked.apply is not False  # or may be
+    if raw and calibration is not None and asked.reading is not None:
+        from llrkit.engine.apply_files import refuse_other_scale
+
+        refuse_other_scale(calibration, asked.reading)
     # first, because everything else is measured on the LLRs
-    given = use_calibration(source, calibration, apply, speakers)
+    given = use_calibration(source, calibration, asked.apply, speakers)
     source = given.llrs
-    result = evaluate(source, ece=True, **options)
-    check = check_calibration(source, speakers=speakers, replicates=replicates, rng=seed, curves=curves)
-    listed = misleading_trials(source, n=worst)
+    result = evaluate(source, ece=True, **of_evaluation)
+    check = check_calibration(
+        source, speakers=speakers, replicates=asked.replicates, rng=seed, curves=asked.curves
+    )
+    listed = misleading_trials(source, n=asked.worst)
     setting = find_scope(
-        source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
+        source, result, speakers=speakers, recordings=of_evaluation.get("recordings"), calibration=calibration
     )
+    elsewhere, not_for_it = _read_elsewhere(asked.reading or PLAIN, criteria)
     judge = CriteriaJudge(
-        source, criteria, options, result, check, listed, calibration if given.applied else None
-    )
+        source, criteria, of_evaluation, result, check, listed, calibration if given.applied else None,
+        elsewhere,
+    )  # fmt: skip
     rows = tuple(judge.row(criterion) for criterion in criteria.rows)
+    cautions = (*asked.cautions, not_for_it)
     # told by the caller, recognized by the scores, or by the losses that the file states
-    trained = trained_on_these or given.on_training_trials
+    trained = asked.trained_on_these or given.on_training_trials
     if trained or (calibration is not None and same_losses(result, calibration)):
         # every row says so, since rows are read alone
         rows = tuple(replace(row, note="; ".join(filter(None, (row.note, TRAINED_ON_NOTE)))) for row in rows)
@@ -310,9 +313,27 @@ def validate(
     cautions = tuple(
         filter(None, (*cautions, given.not_its_llrs, given.outside and f"{given.outside}.", given.shift))
     )
-    level = options.get("level", 0.95)
-    bands = curve_bands(source, result=result, speakers=speakers, level=level) if curves else None
-    return Validation(rows, result, check, listed, criteria.report, setting, bands, cautions)
+    level = of_evaluation.get("level", 0.95)
+    bands = curve_bands(source, result=result, speakers=speakers, level=level) if asked.curves else None
+    return Validation(rows, result, check, listed, criteria.report, setting, bands, cautions, given.applied)
+
+
+def _read_elsewhere(reading: Reading, criteria: Criteria) -> tuple[Reading, str]:
+    """How files are read that changes are counted from, and what is to be said of what is not for them.
+
+    The key of the trials, their non-targets and what was chosen of them are not those of other files.
+    """
+    own = {"key": "the key", "nontargets": "the file of non-targets", "where": "the conditions"}
+    left_out = [words for name, words in own.items() if name in reading.given()]
+    files = dict.fromkeys(Path(row.change_from).name for row in criteria.rows if row.change_from)
+    elsewhere = reading.with_files(key=None, nontargets=None, where=())
+    if not left_out or not files:
+        return elsewhere, ""
+    which = "which is" if len(left_out) == 1 and not reading.where else "which are"
+    return elsewhere, (
+        f"{' and '.join(files)}, from which a change is counted: read without {' and '.join(left_out)}, "
+        f"{which} for the scores that are validated."
+    )
 
 
 @dataclass(frozen=True)
@@ -382,9 +403,20 @@ class CriteriaJudge:
     misleading: tuple[MisleadingTrial, ...]
     applied: Map | None = None
     """The calibration, where it made the LLRs of the trials here: other raw scores get it too."""
+    elsewhere: Reading = PLAIN
+    """How files are read that changes are counted from."""
 
     def row(self, criterion: Criterion) -> ValidationRow:
-        """A row of the matrix, judged."""
+        """A row of the matrix, judged: by its interval, or by its estimate where it can have none."""
+        why = self.criteria.why_estimate(criterion)
+        if why is None:
+            return self._row(criterion)
+        row = self._row(replace(criterion, use="estimate"))
+        # a verdict is a test, and has no estimate
+        said = f"judged by its estimate: {why}" if why else ""
+        return replace(row, note="; ".join(filter(None, (row.note, said))))
+
+    def _row(self, criterion: Criterion) -> ValidationRow:
         if criterion.metric == "verdict":  # its text has the level beside the p-value, where one was made
             verdict = self.check.verdict
             row = row_of_matrix(criterion, verdict.text, is_met_by(verdict), "")
@@ -395,7 +427,7 @@ class CriteriaJudge:
         if criterion.change_from is not None:
             if criterion.metric in (*CHECKED, *WORST):
                 raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
-            other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
+            other = open_trials(str(change_path(self.criteria, criterion)), self.elsewhere)
             # the other file holds raw scores too; the change is between LLRs of the same calibration
             if self.applied is not None and not other.roles.calibrated:
                 other = self.applied.on(other)
@@ -486,9 +518,10 @@ def row_of_matrix(
     """A row of the matrix of what was measured, or said, and decided."""
     shown = result if isinstance(result, str) else result.value
     interval = None if isinstance(result, str) else result.interval
+    words = criterion.words + (" with its whole interval" if criterion.use == "interval" else "")
     return ValidationRow(
-        criterion.characteristic, criterion.metric, criterion.graph, criterion.words, criterion.data, shown,
-        interval, passed, note, criterion.is_rate, criterion.is_llr, criterion.amounts,
+        criterion.characteristic, criterion.metric, criterion.graph, words, criterion.data, shown, interval,
+        passed, note, criterion.is_rate, criterion.is_llr, criterion.amounts,
         (criterion.at_least, criterion.at_most),
     )  # fmt: skip
 
@@ -544,11 +577,7 @@ def _criteria_named(rows: Sequence[ValidationRow]) -> str:
 
 
 def markdown(
-    validation: Validation,
-    *,
-    verbal: bool,
-    unit: LlrUnit = NATS,
-    made_from: Sequence[tuple[str, str]] = (),
+    validation: Validation, *, verbal: bool, unit: LlrUnit = NATS, made_from: Sequence[tuple[str, str]] = ()
 ) -> str:
     """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
     result = validation.evaluation

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray, of_kind, positive, whole_number
-from llrkit.base.process import cached_property
+from llrkit.base.process import cached_property, each_in_threads, in_order, thread_count
 from llrkit.base.text import counted
-from llrkit.base.threads import each_in_threads, in_order, thread_count
 from llrkit.core.numerics import blocks
 from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import InputError
@@ -65,10 +64,8 @@ class DiagonalGMM(SavedModel):
         super().__post_init__()
         shape = self.means.shape
         if len(shape) != 2 or self.variances.shape != shape or self.weights.shape != shape[:1]:
-            raise InputError(
-                f"a mixture needs weights (C,), means (C, D) and variances (C, D), got {self.weights.shape}, "
-                f"{shape} and {self.variances.shape}"
-            )
+            got = f"{self.weights.shape}, {shape} and {self.variances.shape}"
+            raise InputError(f"a mixture needs weights (C,), means (C, D) and variances (C, D), got {got}")
         if not (np.isfinite(self.means).all() and np.isfinite(self.variances).all()):
             raise InputError("a mean or variance of the mixture is not finite")
         if not (self.variances > 0).all() or not (self.weights >= 0).all():
@@ -138,10 +135,8 @@ class DiagonalGMM(SavedModel):
         frames
             The frames.
         """
-        densities = [
-            log_sum_exp(self.joint(self.expanded(piece)))
-            for piece in pieces(checked_frames(frames, self.n_dimensions))
-        ]
+        checked = checked_frames(frames, self.n_dimensions)
+        densities = [log_sum_exp(self.joint(self.expanded(piece))) for piece in pieces(checked)]
         return np.concatenate(densities).astype(np.float64)
 
     def posteriors(self, frames: npt.ArrayLike) -> FloatArray:
@@ -336,13 +331,9 @@ def baum_welch(
             raise InputError(f"{name}: frames too far from the mixture for {array.dtype}")
         if report is not None:
             report(len(sums), len(utterances))
-    return Statistics(
-        utterances.ids,
-        np.stack([one.zeroth for one in sums]),
-        np.stack([one.first for one in sums]),
-        np.array([one.log_likelihood / one.n_frames for one in sums]),
-        utterances.speakers,
-    )
+    zeroth, first = np.stack([one.zeroth for one in sums]), np.stack([one.first for one in sums])
+    log_likelihood = np.array([one.log_likelihood / one.n_frames for one in sums])
+    return Statistics(utterances.ids, zeroth, first, log_likelihood, utterances.speakers)
 
 
 Report = Callable[[int, int, float], None]
@@ -460,24 +451,18 @@ def _em_of_mixture(
         history.append(sums.log_likelihood / sums.n_frames)
         if report is not None:
             report(gmm.n_gaussians, step, history[-1])
-        gmm = _maximized_mixture(sums, gmm, floor)
+        # The mixture that fits best given which frames belong to which Gaussian.
+        n = sums.zeroth[:, None]
+        filled = n > 1e-6  # a Gaussian without frames stays where it is, at next to no weight
+        # Any divisor will do where nothing is kept of the quotient.
+        safe = np.where(filled, n, 1.0)
+        shift = sums.first / safe
+        # The likelihood has one maximum in each variance, so the floor is the best value where that is below.
+        spread = np.maximum(sums.second / safe - shift**2, floor)
+        means = np.where(filled, gmm.means + shift, gmm.means)
+        variances = np.where(filled, spread, gmm.variances)
+        gmm = DiagonalGMM(sums.zeroth / sums.zeroth.sum(), means, variances)
     return gmm, np.array(history)
-
-
-def _maximized_mixture(sums: FrameSums, gmm: DiagonalGMM, floor: FloatArray) -> DiagonalGMM:
-    """The mixture that fits best given which frames belong to which Gaussian."""
-    n = sums.zeroth[:, None]
-    filled = n > 1e-6  # a Gaussian without frames stays where it is, at next to no weight
-    # Any divisor will do where nothing is kept of the quotient.
-    safe = np.where(filled, n, 1.0)
-    shift = sums.first / safe
-    spread = sums.second / safe - shift**2
-    # The likelihood has one maximum in each variance, so the floor is the best value where that is below it.
-    return DiagonalGMM(
-        sums.zeroth / sums.zeroth.sum(),
-        np.where(filled, gmm.means + shift, gmm.means),
-        np.where(filled, np.maximum(spread, floor), gmm.variances),
-    )
 
 
 _MODELS = 64  # speaker models scored at a time
@@ -530,9 +515,8 @@ def adapt_means(statistics: Statistics, gmm: DiagonalGMM, *, relevance: float = 
     if statistics.first.shape[1:] != gmm.means.shape:
         raise InputError(f"statistics for {statistics.first.shape[1:]}, a mixture of {gmm.means.shape}")
     # n / (n + r) (first / n), with n canceled, so that a Gaussian without frames needs no exception.
-    return SpeakerGMMs(
-        statistics.ids, gmm.means + statistics.first / (statistics.zeroth[:, :, None] + relevance)
-    )
+    moves = statistics.first / (statistics.zeroth[:, :, None] + relevance)
+    return SpeakerGMMs(statistics.ids, gmm.means + moves)
 
 
 def gmm_scores(

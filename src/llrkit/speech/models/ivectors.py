@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
 
-from llrkit.base.arguments import Array, FloatArray, of_kind, whole_number, yes_or_no
+from llrkit.base.arguments import RNG, Array, FloatArray, of_kind, whole_number, yes_or_no
 from llrkit.base.process import at_once, cached_property, one_blas_thread
 from llrkit.core.numerics import blocks
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError
+from llrkit.io.array_files import part_of, prefixed
 from llrkit.speech.embeddings import Arrays, Embeddings, SavedModel, arrays_hash
-from llrkit.speech.frames import Frames, FrontEnd, Stages, input_key, stage_key, staged
+from llrkit.speech.frames import Frames, FrontEnd, Stages, Watch, input_key, stage_key, staged
 from llrkit.speech.models.gmm import DiagonalGMM, Statistics, baum_welch, train_ubm, training_steps
 
 _BLOCK_BYTES = 1 << 26  # precision matrices in memory at a time
@@ -67,10 +68,8 @@ class TotalVariability(SavedModel):
         super().__post_init__()
         shape = self.matrix.shape
         if len(shape) != 3 or self.variances.shape != shape[:2] or self.offsets.shape != shape[:2]:
-            raise InputError(
-                f"expected a matrix (C, D, R), variances (C, D) and offsets (C, D), got {shape}, "
-                f"{self.variances.shape} and {self.offsets.shape}"
-            )
+            got = f"{shape}, {self.variances.shape} and {self.offsets.shape}"
+            raise InputError(f"expected a matrix (C, D, R), variances (C, D) and offsets (C, D), got {got}")
         if not (self.variances > 0).all() or not np.isfinite(self.matrix).all():
             raise InputError("the variances must be positive and the matrix finite")
 
@@ -112,8 +111,13 @@ class TotalVariability(SavedModel):
         white /= np.sqrt(self.variances)
         return white.reshape(len(white), -1)
 
-    def posteriors(self, statistics: Statistics) -> Iterator[tuple[slice, Posterior]]:
-        """Posteriors of w, some utterances at a time.
+    def posteriors(
+        self, statistics: Statistics
+    ) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
+        """Posteriors of w, some utterances at a time: which, means (U, R), covariances (U, R, R) and gains.
+
+        With the precision L and ``b = L mean``, the gain ``(b' inv(L) b - log det L) / 2`` is the log-ratio
+        of the marginal likelihood to that of w = 0.
 
         Parameters
         ----------
@@ -130,7 +134,20 @@ class TotalVariability(SavedModel):
             # All precisions of the block in one product: they are linear in the counts.
             precisions[:, rows, columns] = block.zeroth @ self._squares
             precisions[:, range(self.n_factors), range(self.n_factors)] += 1.0
-            yield utterances, posterior_of(precisions, linear)
+            log_determinants = np.empty(len(block))
+            for u, precision in enumerate(precisions):
+                # a row-major lower triangle is a column-major upper one, which LAPACK inverts in its place
+                factor, failed = lapack.dpotrf(precision.T, lower=0, overwrite_a=1, clean=0)
+                if failed:
+                    raise InputError(
+                        "a precision matrix is not positive definite: the statistics are unusable"
+                    )
+                log_determinants[u] = 2.0 * np.log(factor.diagonal()).sum()
+                precision[:] = lapack.dpotri(factor, lower=0, overwrite_c=1)[0].T
+                # dpotri fills one triangle only.
+                precision += np.tril(precision, -1).T
+            means = (precisions @ linear[:, :, None])[:, :, 0]
+            yield utterances, means, precisions, 0.5 * ((means * linear).sum(axis=1) - log_determinants)
 
     def extract(self, statistics: Statistics, *, covariances: bool = False) -> Embeddings:
         """The i-vector of every utterance, if asked for with its posterior covariance.
@@ -146,10 +163,10 @@ class TotalVariability(SavedModel):
         """
         vectors = np.empty((len(statistics), self.n_factors))
         spread = np.empty((len(statistics), self.n_factors, self.n_factors)) if covariances else None
-        for utterances, posterior in self.posteriors(statistics):
-            vectors[utterances] = posterior.means
+        for utterances, means, posterior_covariances, _ in self.posteriors(statistics):
+            vectors[utterances] = means
             if spread is not None:
-                spread[utterances] = posterior.covariances
+                spread[utterances] = posterior_covariances
         return Embeddings(
             vectors, np.array(statistics.ids),
             None if statistics.speakers is None else np.array(statistics.speakers),
@@ -157,33 +174,6 @@ class TotalVariability(SavedModel):
             # rounding.
             {"frames": np.rint(statistics.n_frames).astype(np.int64)}, spread,
         )  # fmt: skip
-
-
-class Posterior(NamedTuple):
-    """Gaussian posteriors of w: means (U, R), covariances (U, R, R), and the log-likelihood each gains."""
-
-    means: FloatArray
-    covariances: FloatArray
-    gains: FloatArray
-
-
-def posterior_of(precisions: FloatArray, linear: FloatArray) -> Posterior:
-    """From the lower triangles of the precisions L, which are overwritten, and b, precision times mean.
-
-    The gain ``(b' inv(L) b - log det L) / 2`` is the log-ratio of the marginal likelihood to that of w = 0.
-    """
-    log_determinants = np.empty(len(linear))
-    for u, precision in enumerate(precisions):
-        # a row-major lower triangle is a column-major upper one, which LAPACK inverts in its place
-        factor, failed = lapack.dpotrf(precision.T, lower=0, overwrite_a=1, clean=0)
-        if failed:
-            raise InputError("a precision matrix is not positive definite: the statistics are unusable")
-        log_determinants[u] = 2.0 * np.log(factor.diagonal()).sum()
-        precision[:] = lapack.dpotri(factor, lower=0, overwrite_c=1)[0].T
-        # dpotri fills one triangle only.
-        precision += np.tril(precision, -1).T
-    means = (precisions @ linear[:, :, None])[:, :, 0]
-    return Posterior(means, precisions, 0.5 * ((means * linear).sum(axis=1) - log_determinants))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +201,7 @@ class FactorSums(FieldwiseSums):
         squares = np.zeros((n_gaussians, len(rows)))
         products = np.zeros((model.variances.size, n_factors))
         factors, packed_sum, gain = np.zeros(n_factors), np.zeros(len(rows)), 0.0
-        for utterances, (means, covariances, gains) in model.posteriors(statistics):
+        for utterances, means, covariances, gains in model.posteriors(statistics):
             block = statistics.subset(range(utterances.start, utterances.stop))
             # E[w w'] is the posterior covariance plus the square of the posterior mean.
             packed = covariances[:, rows, columns] + means[:, rows] * means[:, columns]
@@ -282,10 +272,8 @@ def train_ivectors(
         raise InputError(f"statistics for {statistics.first.shape[1:]}, a mixture of {gmm.means.shape}")
     most = min(len(statistics), gmm.means.size)
     if not 1 <= n_factors <= most:
-        raise InputError(
-            f"{n_factors} factors cannot be learnt from {len(statistics)} utterances and {gmm.means.size} "
-            f"means; give 1 to {most}"
-        )
+        there = f"{len(statistics)} utterances and {gmm.means.size} means"
+        raise InputError(f"{n_factors} factors cannot be learnt from {there}; give 1 to {most}")
     if iterations < 1:
         raise InputError(f"the training needs at least one step, got {iterations}")
     # Scaled so that T w has a hundredth of the variance of a frame, whatever the number of factors: EM
@@ -299,36 +287,25 @@ def train_ivectors(
         history.append(sums.log_likelihood / sums.n)
         if report is not None:
             report(step, history[-1])
-        model = _maximized_variability(sums, model, min_divergence)
-    return TotalVariability(model.matrix, model.variances, model.offsets, np.array(history))
-
-
-def _maximized_variability(
-    sums: FactorSums, model: TotalVariability, min_divergence: bool
-) -> TotalVariability:
-    """The model that fits best given what is known of w; Gaussians without frames stay as they are."""
-    n_factors = model.n_factors
-    white = np.array(model.white)
-    # A Gaussian without frames has equations without a solution.
-    filled = np.flatnonzero(sums.counts > 1e-6)
-    for block in blocks(len(filled), _GAUSSIANS):
-        at = filled[block]
-        # By blocks: all full matrices together would take C R^2 numbers.
-        squares = _unpacked_triangles(sums.squares[at], n_factors)
-        white[at] = np.linalg.solve(squares, sums.products[at].transpose(0, 2, 1)).transpose(0, 2, 1)
-    offsets = np.array(model.offsets)
-    if min_divergence:
-        mean = sums.factors / sums.n
-        covariance = _unpacked_triangles(sums.factor_squares[None], n_factors)[0] / sums.n - np.outer(
-            mean, mean
-        )
-        scales = np.sqrt(model.variances)
-        offsets += scales * (white @ mean)
-        # Any square root would do, since the factors are determined up to a rotation only; Cholesky is
-        # the cheapest.
-        white = white @ np.linalg.cholesky(covariance)
-    matrix = white * np.sqrt(model.variances)[:, :, None]
-    return TotalVariability(matrix, model.variances, offsets)
+        # The model that fits best given what is known of w; Gaussians without frames stay as they are.
+        white, offsets = np.array(model.white), np.array(model.offsets)
+        # A Gaussian without frames has equations without a solution.
+        filled = np.flatnonzero(sums.counts > 1e-6)
+        for block in blocks(len(filled), _GAUSSIANS):
+            at = filled[block]
+            # By blocks: all full matrices together would take C R^2 numbers.
+            squares = _unpacked_triangles(sums.squares[at], n_factors)
+            white[at] = np.linalg.solve(squares, sums.products[at].transpose(0, 2, 1)).transpose(0, 2, 1)
+        if min_divergence:
+            mean = sums.factors / sums.n
+            squares = _unpacked_triangles(sums.factor_squares[None], n_factors)[0]
+            covariance = squares / sums.n - np.outer(mean, mean)
+            offsets += np.sqrt(model.variances) * (white @ mean)
+            # Any square root would do, since the factors are determined up to a rotation only; Cholesky is
+            # the cheapest.
+            white = white @ np.linalg.cholesky(covariance)
+        model = replace(model, matrix=white * np.sqrt(model.variances)[:, :, None], offsets=offsets)
+    return replace(model, log_likelihoods=np.array(history))
 
 
 def _unpacked_triangles(packed: FloatArray, n: int) -> FloatArray:
@@ -338,10 +315,6 @@ def _unpacked_triangles(packed: FloatArray, n: int) -> FloatArray:
     full[:, rows, columns] = packed
     full[:, columns, rows] = packed
     return full
-
-
-Watch = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,9 +364,9 @@ class Extractor:
 
     def arrays(self) -> dict[str, Array]:
         """What is saved."""
-        arrays = self.ubm.arrays("ubm.")
+        arrays = prefixed("ubm.", self.ubm.arrays())
         if self.model is not None:
-            arrays.update(self.model.arrays("ivectors."))
+            arrays |= prefixed("ivectors.", self.model.arrays())
         if self.front_end is not None:
             arrays["front_end"] = np.array(json.dumps(asdict(self.front_end)))
         return arrays
@@ -407,15 +380,12 @@ class Extractor:
         arrays
             Named arrays, as they were saved.
         """
-        if "ubm.means" not in arrays:
+        ubm, factors = part_of(arrays, "ubm."), part_of(arrays, "ivectors.")
+        if "means" not in ubm:
             return None
-        ubm = DiagonalGMM.from_arrays(arrays, "ubm.")
-        model = front_end = None
-        if "ivectors.matrix" in arrays:
-            model = TotalVariability.from_arrays(arrays, "ivectors.")
-        if "front_end" in arrays:
-            front_end = FrontEnd(**json.loads(str(arrays["front_end"])))
-        return cls(ubm, model, front_end)
+        model = TotalVariability.from_arrays(factors) if "matrix" in factors else None
+        front_end = FrontEnd(**json.loads(str(arrays["front_end"]))) if "front_end" in arrays else None
+        return cls(DiagonalGMM.from_arrays(ubm), model, front_end)
 
 
 # Chunks of frames are spread over threads, in which BLAS threads would only wait for each other
@@ -428,7 +398,7 @@ def train_extractor(
     n_factors: int | None = 200,
     iterations: int = 10,
     front_end: FrontEnd | None = None,
-    rng: np.random.Generator | int = 0,
+    rng: RNG = 0,
     watch: Watch | None = None,
     stages: Stages | None = None,
 ) -> tuple[Extractor, Statistics]:
@@ -462,9 +432,9 @@ def train_extractor(
     """
     whole_number(n_gaussians, 1, "n_gaussians")
     inputs = None if stages is None else input_key(frames, front_end)
-    # The state of a generator that the caller has drawn from is in no key, so nothing may be taken from
-    # an earlier run.
-    if inputs is None or isinstance(rng, np.random.Generator):
+    # Only a seed is in a key: with a generator that the caller has drawn from, or other numbers each time,
+    # nothing may be taken from an earlier run.
+    if inputs is None or rng is None or isinstance(rng, np.random.Generator):
         stages = None
     generator = np.random.default_rng(rng)
     kept = frames.kept()
@@ -482,11 +452,11 @@ def train_extractor(
         )  # fmt: skip
         # Kept with the stage, so that a resumed run starts the factors where an uninterrupted one does.
         state = np.array(json.dumps(generator.bit_generator.state))
-        return {**trained.arrays("ubm."), "generator": state}
+        return {**prefixed("ubm.", trained.arrays()), "generator": state}
 
     def statistics_arrays() -> dict[str, Array]:
-        sums = extractor.statistics(kept, watch)
-        return {"zeroth": sums.zeroth, "first": sums.first, "log_likelihood": sums.log_likelihood}
+        of_all = extractor.statistics(kept, watch)
+        return {name: getattr(of_all, name) for name in ("zeroth", "first", "log_likelihood")}
 
     def factor_arrays() -> dict[str, Array]:
         assert n_factors is not None
@@ -498,11 +468,10 @@ def train_extractor(
     key = stage_key("ubm", inputs, n_gaussians, iterations, str(rng))
     arrays = staged(stages, "ubm", key, ubm_arrays)
     generator.bit_generator.state = json.loads(str(arrays["generator"]))
-    extractor = Extractor(DiagonalGMM.from_arrays(arrays, "ubm."), None, front_end)
+    extractor = Extractor(DiagonalGMM.from_arrays(part_of(arrays, "ubm.")), None, front_end)
     # The statistics depend on nothing but the background model and its inputs, so they share its key.
-    statistics = Statistics(
-        kept.ids, **staged(stages, "statistics", key, statistics_arrays), speakers=kept.speakers
-    )
+    sums = staged(stages, "statistics", key, statistics_arrays)
+    statistics = Statistics(kept.ids, **sums, speakers=kept.speakers)
     if n_factors is None:
         return extractor, statistics
     arrays = staged(stages, "factors", stage_key("factors", key, n_factors), factor_arrays)

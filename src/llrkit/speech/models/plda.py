@@ -31,16 +31,8 @@ from llrkit.base.process import cached_property
 from llrkit.core.numerics import blocks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.speech.embeddings import Embeddings, SavedModel, vectors_of
-from llrkit.speech.models.transforms import (
-    SpeakerSums,
-    Trainable,
-    empty_scores,
-    mean_and_covariance,
-    require_definite,
-    rows_per_block,
-    speaker_sums,
-    symmetric,
-)
+from llrkit.speech.models import transforms
+from llrkit.speech.models.transforms import SpeakerSums, Trainable
 from llrkit.theory.mixtures import PLDALLR
 
 _STACK = 1 << 22  # numbers in a stack of matrices worked on at a time
@@ -259,10 +251,10 @@ class PLDA(SavedModel):
         if mean.ndim != 1 or len(mean) == 0 or not np.isfinite(mean).all():
             raise InputError(f"the mean must be a vector of finite numbers, got shape {mean.shape}")
         for name in ("between", "within"):
-            matrix = symmetric(getattr(self, name), len(mean), f"the {name}-speaker covariance")
+            matrix = transforms.symmetric(getattr(self, name), len(mean), f"the {name}-speaker covariance")
             object.__setattr__(self, name, matrix)
         # Before ``eigen``, which needs a positive definite matrix on the right.
-        require_definite(self.within, "the within-speaker covariance")
+        transforms.require_definite(self.within, "the within-speaker covariance")
         lowest, largest = (float(f(self.eigen[0])) for f in (np.min, np.max))
         # Rounding makes eigenvalues of a low-rank matrix slightly negative.
         if lowest < -1e-8 * max(largest, 1e-300):
@@ -361,8 +353,8 @@ class PLDA(SavedModel):
         left = self._rows_of(enroll, counts, covariances, uncertainty, "enrollment embeddings")
         right = self._rows_of(test, test_counts, test_covariances, uncertainty, "test embeddings")
         shape = (len(left.natural), len(right.natural))
-        scores = empty_scores(shape, dtype, out)
-        for rows in blocks(shape[0], rows_per_block(shape[1])):
+        scores = transforms.empty_scores(shape, dtype, out)
+        for rows in blocks(shape[0], transforms.rows_per_block(shape[1])):
             score_into(scores[rows], left.rows(rows), right)
         return scores
 
@@ -408,8 +400,8 @@ class PLDA(SavedModel):
         left = self._rows_of(enroll, counts, covariances, uncertainty, "enrollment embeddings")
         right = self._rows_of(test, test_counts, test_covariances, uncertainty, "test embeddings")
         m = len(right.natural)
-        for rows in blocks(len(left.natural), rows_per_block(m)):
-            block = empty_scores((rows.stop - rows.start, m), dtype)
+        for rows in blocks(len(left.natural), transforms.rows_per_block(m)):
+            block = transforms.empty_scores((rows.stop - rows.start, m), dtype)
             score_into(block, left.rows(rows), right)
             yield rows, block
 
@@ -522,7 +514,7 @@ def train_plda(
     True
     """
     arguments.whole_number(iterations, 0, "iterations")
-    sums = speaker_sums(vectors, speakers, shrinkage=shrinkage)
+    sums = transforms.speaker_sums(vectors, speakers, shrinkage=shrinkage)
     if rank is not None and not (int(rank) == rank and 1 <= rank <= sums.dim):
         raise InputError(f"rank must be a whole number from 1 to {sums.dim}, got {rank!r}")
     if isinstance(start, PLDA):
@@ -567,7 +559,7 @@ def moment_estimate(
     >>> moment_estimate([[0.0], [2.0], [6.0], [8.0]], ["a", "a", "b", "b"]).between
     array([[17.]])
     """
-    return _moments_of_speakers(speaker_sums(vectors, speakers, shrinkage=shrinkage))
+    return _moments_of_speakers(transforms.speaker_sums(vectors, speakers, shrinkage=shrinkage))
 
 
 def _moments_of_speakers(sums: SpeakerSums) -> PLDA:
@@ -706,24 +698,21 @@ def coral_plus(plda: PLDA, unlabeled: Trainable, *, between: float = 0.8, within
     arguments.of_kind(plda, PLDA, "plda")
     arguments.share(between, "between")
     arguments.share(within, "within")
-    mean, covariance = mean_and_covariance(unlabeled, plda.dim, "unlabeled embeddings")
+    mean, covariance = transforms.mean_and_covariance(unlabeled, plda.dim, "unlabeled embeddings")
     # Just enough that the covariance of a few unlabeled embeddings is not refused as singular; the
     # shrinkage of CORAL proper is a thousand times larger.
     a = recoloring(plda.between + plda.within, covariance, shrinkage=1e-6)
-    raised = [
-        _raised_variances(old, a.T @ old @ a, weight)
-        for old, weight in ((plda.between, between), (plda.within, within))
-    ]
-    return PLDA(mean, *raised)
+    return PLDA(mean, _raised_variances(plda.between, a, between), _raised_variances(plda.within, a, within))
 
 
-def _raised_variances(old: FloatArray, new: FloatArray, weight: float) -> FloatArray:
-    """Variances of the new covariance where they are larger, with this weight; low-rank covariances too."""
+def _raised_variances(old: FloatArray, a: FloatArray, weight: float) -> FloatArray:
+    """The variances of ``a' old a`` where they are larger, with this weight; low-rank covariances too."""
     # A between-speaker covariance of low rank cannot be the reference of eigh; the floor only makes it
     # invertible.
     floor = 1e-8 * np.trace(old) / len(old)
-    ratios, basis = eigh(new, old + floor * np.eye(len(old)))
-    back = (old + floor * np.eye(len(old))) @ basis  # the inverse of the transposed basis
+    definite = old + floor * np.eye(len(old))
+    ratios, basis = eigh(a.T @ old @ a, definite)
+    back = definite @ basis  # the inverse of the transposed basis
     # Variances smaller than the old ones are left alone: the ratio counts from one up.
     gain = weight * np.maximum(ratios - 1.0, 0.0)
     result = old + (back * gain) @ back.T
@@ -769,7 +758,7 @@ def kaldi_adapted(
     arguments.of_kind(plda, PLDA, "plda")
     for name, weight in (("between", between), ("within", within), ("mean_difference", mean_difference)):
         arguments.not_negative(weight, name)
-    mean, covariance = mean_and_covariance(unlabeled, plda.dim, "unlabeled embeddings")
+    mean, covariance = transforms.mean_and_covariance(unlabeled, plda.dim, "unlabeled embeddings")
     shift = mean - plda.mean
     covariance = covariance + mean_difference * np.outer(shift, shift)
     total = plda.between + plda.within
@@ -806,8 +795,6 @@ def interpolated(plda: PLDA, in_domain: PLDA, weight: float = 0.5) -> PLDA:
     arguments.share(weight, "weight")
     if plda.dim != in_domain.dim:
         raise InputError(f"models of {plda.dim} and {in_domain.dim} dimensions")
-    between, within = (
-        (1.0 - weight) * getattr(plda, name) + weight * getattr(in_domain, name)
-        for name in ("between", "within")
-    )
+    between = (1.0 - weight) * plda.between + weight * in_domain.between
+    within = (1.0 - weight) * plda.within + weight * in_domain.within
     return PLDA(in_domain.mean, between, within)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import RNG, Array, FloatArray, of_kind, positive, seed_of
+from llrkit.base.process import needed_package
 from llrkit.base.text import counted
 from llrkit.core.numerics import blocks
-from llrkit.errors import InputError, MissingPackageError
-from llrkit.speech.embeddings import Arrays, Embeddings, Saved, checked_texts, finite_matrix, vectors_of
+from llrkit.errors import InputError
+from llrkit.speech.embeddings import Embeddings, Saved, checked_texts, finite_matrix, vectors_of
 from llrkit.speech.models.plda import PLDA, SESSIONS
 from llrkit.speech.models.transforms import empty_scores, rows_per_block
 
@@ -23,10 +24,7 @@ Positions: TypeAlias = npt.NDArray[np.intp]
 
 
 def pool_sessions(
-    embeddings: Embeddings,
-    models: Models | None = None,
-    *,
-    plda: PLDA | None = None,
+    embeddings: Embeddings, models: Models | None = None, *, plda: PLDA | None = None
 ) -> Embeddings:
     """The average of the sessions of each model, with their number in the column ``sessions``.
 
@@ -85,9 +83,8 @@ def model_rows(embeddings: Embeddings, models: Models | None) -> dict[str, Posit
             if len(ids) == 0:
                 raise InputError(f"model {name!r} has no sessions")
         return {str(name): embeddings.rows_of(list(ids)) for name, ids in models.items()}
-    names = (
-        embeddings.known_speakers if models is None else checked_texts(models, "models", ids=embeddings.ids)
-    )
+    given = embeddings.known_speakers if models is None else models
+    names = checked_texts(given, "models", ids=embeddings.ids)
     if len(names) != len(embeddings):
         raise InputError(f"{counted(len(embeddings), 'embedding')} but {counted(len(names), 'model')}")
     return session_rows_by_name(names)
@@ -158,10 +155,8 @@ class LinearModels(Saved):
         object.__setattr__(self, "weights", finite_matrix(self.weights, what="the weights"))
         object.__setattr__(self, "offsets", np.asarray(self.offsets, dtype=np.float64))
         if not len(self.ids) == len(self.weights) == len(self.offsets) or self.offsets.ndim != 1:
-            raise InputError(
-                f"{len(self.ids)} models, but weights of shape {self.weights.shape} and offsets of shape "
-                f"{self.offsets.shape}"
-            )
+            shapes = f"weights of shape {self.weights.shape} and offsets of shape {self.offsets.shape}"
+            raise InputError(f"{len(self.ids)} models, but {shapes}")
         super().__post_init__()
 
     def scores(self, test: Embeddings | npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64) -> Array:
@@ -181,21 +176,6 @@ class LinearModels(Saved):
         for rows in blocks(len(self.ids), rows_per_block(len(vectors))):
             scores[rows] = self.weights[rows].astype(kind) @ vectors.T + self.offsets[rows, None].astype(kind)
         return scores
-
-    def arrays(self) -> dict[str, Array]:
-        """What is saved."""
-        return {name: getattr(self, name) for name in self.needed}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Self:
-        """The models that :meth:`arrays` described.
-
-        Parameters
-        ----------
-        arrays
-            Named arrays, as they were saved.
-        """
-        return cls(*(arrays[name] for name in cls.needed))
 
     def __repr__(self) -> str:
         return f"LinearModels({counted(len(self.ids), 'model')} of {self.weights.shape[1]} dimensions)"
@@ -242,10 +222,7 @@ def train_svm(
     of_kind(enroll, Embeddings, "enroll")
     seed = seed_of(rng)
     positive(cost, "cost")
-    try:
-        from sklearn.svm import LinearSVC
-    except ImportError:
-        raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn") from None
+    svm = needed_package("sklearn.svm", "support vector machines need scikit-learn", "sklearn")
     # liblinear works in 64 bits.
     others = vectors_of(background, enroll.dim, "background embeddings").astype(np.float64)
     if isinstance(background, Embeddings):
@@ -256,7 +233,9 @@ def train_svm(
         own = enroll.vectors[rows].astype(np.float64)
         # Balanced, since a model has a few sessions against a whole cohort. LinearSVC stops after 1,000
         # iterations by default, where it may not have converged.
-        machine = LinearSVC(C=cost, class_weight="balanced", dual="auto", random_state=seed, max_iter=20_000)
+        machine = svm.LinearSVC(
+            C=cost, class_weight="balanced", dual="auto", random_state=seed, max_iter=20_000
+        )
         machine.fit(np.concatenate([own, others]), np.repeat([1, 0], [len(own), len(others)]))
         weights[i], offsets[i] = machine.coef_[0], np.ravel(machine.intercept_)[0]
     return LinearModels(np.array(list(groups)), weights, offsets)

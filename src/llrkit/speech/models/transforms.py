@@ -16,10 +16,13 @@ from llrkit.base.process import at_once, warn_caller
 from llrkit.base.text import counted
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError, SpeechWarning, UnknownNameError
+from llrkit.io.array_files import part_of, prefixed
 from llrkit.speech.embeddings import Arrays, Embeddings, Saved, checked_texts, finite_matrix, vectors_of
 
 LENGTHS = ("unit", "sqrt-dim")
 Trainable = Embeddings | npt.ArrayLike
+Moved = tuple[Array, Array | None]
+"""Vectors after a step, and their covariances if they have any."""
 
 
 class Transform(ReadOnlyArrays, ABC):
@@ -43,9 +46,7 @@ class Transform(ReadOnlyArrays, ABC):
         return embeddings.replace(vectors=vectors, covariances=covariances)
 
     @abstractmethod
-    def _moved(
-        self, vectors: Array, covariances: Array | None = None, ids: Array | None = None
-    ) -> tuple[Array, Array | None]:
+    def _moved(self, vectors: Array, covariances: Array | None = None, ids: Array | None = None) -> Moved:
         """Vectors and their covariances after the step; ids are for messages."""
 
     @abstractmethod
@@ -81,9 +82,7 @@ class Affine(Transform):
             object.__setattr__(self, "matrix", matrix)
         super().__post_init__()
 
-    def _moved(
-        self, vectors: Array, covariances: Array | None = None, ids: Array | None = None
-    ) -> tuple[Array, Array | None]:
+    def _moved(self, vectors: Array, covariances: Array | None = None, ids: Array | None = None) -> Moved:
         """See :class:`Transform`."""
         if vectors.shape[1] != len(self.mean):
             raise InputError(
@@ -129,9 +128,7 @@ class LengthNorm(Transform):
     def __post_init__(self) -> None:
         one_of(self.length, LENGTHS, "length")
 
-    def _moved(
-        self, vectors: Array, covariances: Array | None = None, ids: Array | None = None
-    ) -> tuple[Array, Array | None]:
+    def _moved(self, vectors: Array, covariances: Array | None = None, ids: Array | None = None) -> Moved:
         """See :class:`Transform`."""
         dim = vectors.shape[1]
         wanted = 1.0 if self.length == "unit" else float(np.sqrt(dim))
@@ -165,9 +162,7 @@ class Chain(Transform, Saved):
     schema: ClassVar[str] = "llrkit.chain/1"
     needed: ClassVar[tuple[str, ...]] = ("kinds",)
 
-    def _moved(
-        self, vectors: Array, covariances: Array | None = None, ids: Array | None = None
-    ) -> tuple[Array, Array | None]:
+    def _moved(self, vectors: Array, covariances: Array | None = None, ids: Array | None = None) -> Moved:
         """See :class:`Transform`."""
         for step in self.steps:
             vectors, covariances = step._moved(vectors, covariances, ids)
@@ -188,7 +183,7 @@ class Chain(Transform, Saved):
         # dtype=str, since an empty list would become an array of floats.
         arrays: dict[str, Array] = {"kinds": np.array([step.kind for step in self.steps], dtype=str)}
         for i, step in enumerate(self.steps):
-            arrays.update({f"step{i}.{name}": array for name, array in step.arrays().items()})
+            arrays |= prefixed(f"step{i}.", step.arrays())
         return arrays
 
     @classmethod
@@ -202,12 +197,11 @@ class Chain(Transform, Saved):
         """
         steps: list[Transform] = []
         for i, kind in enumerate(np.atleast_1d(arrays["kinds"]).tolist()):
-            own = f"step{i}."
+            own = part_of(arrays, f"step{i}.")
             if kind == Affine.kind:
-                name = str(arrays[own + "name"])
-                steps.append(Affine(arrays[own + "mean"], arrays.get(own + "matrix"), name))
+                steps.append(Affine(own["mean"], own.get("matrix"), str(own["name"])))
             elif kind == LengthNorm.kind:
-                steps.append(LengthNorm(str(arrays[own + "length"])))
+                steps.append(LengthNorm(str(own["length"])))
             else:
                 raise InputError(f"step {i} is of the unknown kind {kind!r}")
         return cls(tuple(steps))
@@ -268,10 +262,8 @@ def require_definite(matrix: FloatArray, what: str) -> None:
     """Refuse a covariance matrix that cannot be inverted."""
     rank = rank_of(matrix)
     if rank < len(matrix):
-        raise InputError(
-            f"{what} is singular (rank {rank} of {len(matrix)}): use more sessions than dimensions, "
-            "or reduce the dimensions first"
-        )
+        then = "use more sessions than dimensions, or reduce the dimensions first"
+        raise InputError(f"{what} is singular (rank {rank} of {len(matrix)}): {then}")
 
 
 def empty_scores(shape: tuple[int, int], dtype: npt.DTypeLike, out: Array | None = None) -> Array:
@@ -383,10 +375,8 @@ def speaker_codes(names: Array) -> tuple[Array, Array, FloatArray]:
         raise InputError(f"there is only one speaker, {str(distinct[0])!r}; training needs at least two")
     counts = np.bincount(codes).astype(np.float64)
     if counts.max() == 1:
-        raise InputError(
-            f"each of the {counted(len(distinct), 'speaker')} has one session only: "
-            "the variation within speakers cannot be estimated"
-        )
+        all_of = f"each of the {counted(len(distinct), 'speaker')} has one session only"
+        raise InputError(f"{all_of}: the variation within speakers cannot be estimated")
     return distinct, codes, counts
 
 
@@ -482,8 +472,7 @@ def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: fl
     if dim is None and 0 < (rank := rank_of(covariance)) < kept:
         kept = rank
         warn_caller(
-            f"{n} embeddings vary in {rank} of {len(mean)} directions: the others are left out",
-            SpeechWarning,
+            f"{n} embeddings vary in {rank} of {len(mean)} directions: the others are left out", SpeechWarning
         )
     elif dim is None:
         require_definite(covariance, f"the covariance of {counted(n, 'embedding')}")

@@ -1,0 +1,12 @@
+from .bounds import bound_elub as bound_elub
+from .bounds import bound_fixed as bound_fixed
+from .bounds import bound_invariance as bound_invariance
+from .bounds import bound_map as bound_map
+from .bounds import bound_sentence as bound_sentence
+from .bounds import bound_sources as bound_sources
+from .composite import ConditionedMap as ConditionedMap
+from .composite import LinearMap as LinearMap
+from .files import load_map as load_map
+from .map import AffineMap as AffineMap
+from .map import Map as Map
+from .training_range import class_gap as class_gap

@@ -1,1 +1,0 @@
-from .detection_metrics import DetectionMetrics as DetectionMetrics
