@@ -4,7 +4,7 @@ import importlib.util
 from collections import Counter
 from pathlib import Path
 
-LIMITS = {"modules": 211, "code": 47_000, "imports": 3_960, "classes": 632}
+LIMITS = {"modules": 211, "code": 47_000, "imports": 3_960, "classes": 634}
 
 
 def test_the_house_does_not_grow():

@@ -17,25 +17,25 @@ from llrkit.verbs.criteria import Criteria
 class ReadingKeywords(TypedDict, total=False):
     key_columns: str | Sequence[str] | None
     key_label: str | None
-    score: str | Sequence[str] | None
-    label: str | None
     format: str | None
     columns: str | Sequence[str] | None
     decimal: Literal[".", ","] | None
     encoding: str | None
     nontargets: str | PathLike[str] | None
+    quality: str | PathLike[str] | None
+    missing: Literal["error", "drop"]
+    duplicates: Literal["keep", "error", "drop"] | None
+    ids: str | Sequence[str] | None
+    unreadable: Literal["error", "skip"] | None
+    score: str | Sequence[str] | None
+    label: str | None
     positive: str | None
     log10: bool
     distance: bool
     weight: str | None
-    quality: str | PathLike[str] | None
-    missing: Literal["error", "drop"]
     missing_scores: Literal["error", "drop", "reject"]
     where: str | Sequence[str] | None
-    duplicates: Literal["keep", "error", "drop"] | None
-    ids: str | Sequence[str] | None
     classes: str | Sequence[str] | None
-    unreadable: Literal["error", "skip"] | None
 
 class EvaluateKeywords(TypedDict, total=False):
     speakers: str | Sequence[str] | None

@@ -146,3 +146,15 @@ def test_an_option_of_one_word_is_refused_with_another():
     assert ToBrew(beans="robusta", roast="dark").roast == "dark"
     with pytest.raises(OptionError, match="roast is for beans robusta, not arabica"):
         ToBrew(roast="dark")
+
+
+def test_no_class_of_options_declares_more_than_fifteen():
+    """What is larger is composed of parts, each with a name."""
+    parts = {one for verb in VERBS.values() for part in verb.parts for one in part.__mro__}
+    for part in parts:
+        own = [
+            name
+            for name in vars(part).get("__annotations__", {})
+            if name in getattr(part, "__dataclass_fields__", {})
+        ]
+        assert len(own) <= 15, part.__name__

@@ -18,22 +18,8 @@ if TYPE_CHECKING:
 PathArg = str | PathLike[str]
 
 
-class Reading(Options, title="Reading"):
-    """How trials are read from files; the options of :func:`llrkit.read_trials` and of the command line.
-
-    One object goes from whoever asks to whoever reads, so no option is lost on the way: what a way of
-    reading cannot honor it refuses (:meth:`require`).
-
-    Examples
-    --------
-    >>> Reading(score="llr", log10=True).to_dict()
-    {'score': ['llr'], 'log10': True}
-    >>> Reading.of(None, {"score": ["llr"], "log10": True}).factor
-    2.302585092994046
-    >>> Reading(quality="snr.csv").require(CLUSTER)
-    Traceback (most recent call last):
-    llrkit.errors.InputError: --quality-file does not go together with a cluster; convert to Parquet first
-    """
+class FileReading(Options, title="Reading"):
+    """How files are written, and which of them are read together."""
 
     key: PathArg | None = opt(None, "A file with the labels, joined on the ids of the trials.", "read")
     key_columns: tuple[str, ...] | None = opt(
@@ -42,14 +28,6 @@ class Reading(Options, title="Reading"):
     key_label: str | None = opt(
         None, "Column of the key with the labels; by default found by its name.",
         flag="--key-label-column", needs=("key",), show="all",
-    )  # fmt: skip
-    score: tuple[str, ...] | None = opt(
-        None, "Column of the scores; by default found by its name.", "name", flag="--score-column",
-        more="Of several systems, several columns.",
-    )  # fmt: skip
-    label: str | None = opt(
-        None, "Column of the labels (of the key, if there is one); by default found by its name.",
-        flag="--label-column",
     )  # fmt: skip
     format: str | None = opt(
         None, "Insist on a format: table, kaldi, voxceleb, nist, asvspoof, bob, two-column, values, matrix, "
@@ -69,14 +47,6 @@ class Reading(Options, title="Reading"):
         None, "Scores of non-targets, one per line; the first file then holds targets only.", "read",
         against=("key",), show="all",
     )  # fmt: skip
-    positive: str | None = opt(
-        None, "The label that means target; all other labels mean non-target.", metavar="WORD"
-    )
-    log10: bool = opt(False, "The scores are log10 LLRs.", "flag")
-    distance: bool = opt(False, "The scores are distances: lower means more alike.", "flag")
-    weight: str | None = opt(
-        None, "Column that says how often each trial counts.", flag="--weight-column", show="all"
-    )
     quality: PathArg | None = opt(
         None, "Quality measures of segments by id (BOSARIS, or a table), added as columns enroll_NAME and "
         "test_NAME.", "read", flag="--quality-file", show="all",
@@ -85,6 +55,52 @@ class Reading(Options, title="Reading"):
         "error", "With a key: what to do with trials that only one of the files has.",
         choices=("error", "drop"), unspoken=("subset",), show="all",
     )  # fmt: skip
+    duplicates: str | None = opt(
+        None, "What to do with trials that occur more than once. Default: keep; when joining: error.",
+        choices=("keep", "error", "drop"), show="all",
+    )  # fmt: skip
+    ids: tuple[str, ...] = opt(
+        (), "Of several files: the columns that identify a trial.", "names", show="all"
+    )
+    unreadable: str | None = opt(
+        None, "On a cluster: what to do with a Parquet file that cannot be read; by default an error.",
+        choices=("error", "skip"), show="all",
+    )  # fmt: skip
+
+
+class Reading(FileReading):
+    """How trials are read from files; the options of :func:`llrkit.read_trials` and of the command line.
+
+    One object goes from whoever asks to whoever reads, so no option is lost on the way: what a way of
+    reading cannot honor it refuses (:meth:`require`).
+
+    Examples
+    --------
+    >>> Reading(score="llr", log10=True).to_dict()
+    {'score': ['llr'], 'log10': True}
+    >>> Reading.of(None, {"score": ["llr"], "log10": True}).factor
+    2.302585092994046
+    >>> Reading(quality="snr.csv").require(CLUSTER)
+    Traceback (most recent call last):
+    llrkit.errors.InputError: --quality-file does not go together with a cluster; convert to Parquet first
+    """
+
+    score: tuple[str, ...] | None = opt(
+        None, "Column of the scores; by default found by its name.", "name", flag="--score-column",
+        more="Of several systems, several columns.",
+    )  # fmt: skip
+    label: str | None = opt(
+        None, "Column of the labels (of the key, if there is one); by default found by its name.",
+        flag="--label-column",
+    )  # fmt: skip
+    positive: str | None = opt(
+        None, "The label that means target; all other labels mean non-target.", metavar="WORD"
+    )
+    log10: bool = opt(False, "The scores are log10 LLRs.", "flag")
+    distance: bool = opt(False, "The scores are distances: lower means more alike.", "flag")
+    weight: str | None = opt(
+        None, "Column that says how often each trial counts.", flag="--weight-column", show="all"
+    )
     missing_scores: str = opt(
         "error", "What to do with trials whose score is empty, NA, '-' or NaN: leave them out, or reject "
         "them at every threshold.", choices=("error", "drop", "reject"), show="all",
@@ -93,20 +109,9 @@ class Reading(Options, title="Reading"):
         (), "Read only trials that satisfy a condition such as 'seconds >= 5' or 'room in a,b'. Of several "
         "conditions all must hold.", "texts", metavar="'COLUMN OP VALUE'",
     )  # fmt: skip
-    duplicates: str | None = opt(
-        None, "What to do with trials that occur more than once. Default: keep; when joining: error.",
-        choices=("keep", "error", "drop"), show="all",
-    )  # fmt: skip
-    ids: tuple[str, ...] = opt(
-        (), "Of several files: the columns that identify a trial.", "names", show="all"
-    )
     classes: tuple[str, ...] | None = opt(
         None, "For log-likelihoods of several classes: their names, in order.", "names", show="all"
     )
-    unreadable: str | None = opt(
-        None, "On a cluster: what to do with a Parquet file that cannot be read; by default an error.",
-        choices=("error", "skip"), show="all",
-    )  # fmt: skip
 
     def check(self) -> None:
         """Conditions and encodings are refused before anything is read."""

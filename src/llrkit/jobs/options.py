@@ -435,7 +435,30 @@ FIGURES_WITH = {
 """The figures that take an option; all others refuse it. What is not listed every figure takes."""
 
 
-class PlotOptions(Options, title="Figure"):
+class FigureLook(Options, title="Figure"):
+    """How a figure looks."""
+
+    curve: str | None = opt(
+        None, "det, roc: the exact steps or the convex hull.", choices=("steps", "hull"),
+        default_text="steps", show="all",
+    )  # fmt: skip
+    style: str | None = opt(
+        None, "tippett: both curves at or above, or targets below.", choices=("above", "crossing"),
+        default_text="above", show="all",
+    )  # fmt: skip
+    axes: str | None = opt(
+        None, "det: probit axes, or logarithmic ones down to 1e-6.", choices=("probit", "log"),
+        default_text="probit", show="all",
+    )  # fmt: skip
+    width: str | None = opt(
+        None, "Width of the figure; a column is 3.4 inches, a page 7.", metavar="column|page|INCHES",
+        default_text="column",
+    )  # fmt: skip
+    heading: str | None = opt(None, "Title of the figure; '' for none.", flag="--title")
+    no_legend: bool = opt(False, "Draw no legend.", "flag", show="all")
+
+
+class PlotOptions(FigureLook):
     """What is drawn, and how."""
 
     kind: str = opt(
@@ -459,18 +482,6 @@ class PlotOptions(Options, title="Figure"):
     speakers: tuple[str, ...] = opt(
         (), "Columns with the speakers of the two sides, for bands, idempotence and groups.", "columns"
     )
-    curve: str | None = opt(
-        None, "det, roc: the exact steps or the convex hull.", choices=("steps", "hull"),
-        default_text="steps", show="all",
-    )  # fmt: skip
-    style: str | None = opt(
-        None, "tippett: both curves at or above, or targets below.", choices=("above", "crossing"),
-        default_text="above", show="all",
-    )  # fmt: skip
-    axes: str | None = opt(
-        None, "det: probit axes, or logarithmic ones down to 1e-6.", choices=("probit", "log"),
-        default_text="probit", show="all",
-    )  # fmt: skip
     value: str | None = opt(
         None, "heat-map: eer, cllr, min_cllr or cllr_cal.", default_text="eer", show="all"
     )
@@ -482,12 +493,6 @@ class PlotOptions(Options, title="Figure"):
         None, "two-gaussians: an EER such as 5%, instead of a score file.", "share", metavar="RATE",
         against=("scores",), show="all",
     )  # fmt: skip
-    width: str | None = opt(
-        None, "Width of the figure; a column is 3.4 inches, a page 7.", metavar="column|page|INCHES",
-        default_text="column",
-    )  # fmt: skip
-    heading: str | None = opt(None, "Title of the figure; '' for none.", flag="--title")
-    no_legend: bool = opt(False, "Draw no legend.", "flag", show="all")
 
 
 class TheoryOptions(Options, title="Numbers"):
