@@ -348,3 +348,53 @@ def test_the_app_has_intervals_of_speakers_where_these_are_named(folder, tmp_pat
     app = App(tmp_path)
     assert "intervals" not in app.evaluate(folder / "eval.csv")
     assert app.evaluate(folder / "eval.csv", ("left", "right"))["ci"]["kind"] == "speaker"
+
+
+# the steps of the app that rest on a calibration
+
+
+def _validated(app, folder, file, calibration, form, speakers=()):
+    (app.project.folder / "documents").mkdir(exist_ok=True)
+    shutil.copy(calibration, app.project.folder / "documents" / "calibration.json")
+    app.project.results["calibrate"] = {"made": "now"}
+    _, out = app._done(
+        "validate", file, {"on0": "on", "metric0": "cllr", "limit0": "at_most", **form}, speakers
+    )
+    return json.loads((out / "validation.json").read_text())
+
+
+def test_the_app_refuses_llrs_of_another_calibration(folder, tmp_path, need):
+    need("docx")
+    found = _validated(
+        App(tmp_path / "one"), folder, folder / "llrs.csv", folder / "first.json", {"value0": "0.9"}
+    )
+    assert found["evaluation"]["cllr"] == pytest.approx(
+        lk.cllr(lk.read_trials(folder / "llrs.csv")), rel=1e-12
+    )
+    with pytest.raises(lk.InputError, match="these LLRs were made by first"):
+        _validated(
+            App(tmp_path / "two"), folder, folder / "llrs.csv", folder / "another.json", {"value0": "0.9"}
+        )
+
+
+def test_the_app_decides_by_the_interval_and_speaks_of_sources(folder, tmp_path, need):
+    need("docx")
+    llrs = lk.load_map(folder / "first.json").on(lk.read_trials(folder / "eval.csv"))
+    result = lk.evaluate(llrs, speakers=("left", "right"))
+    inside = {"value0": repr((result.cllr + result.intervals["cllr"][1]) / 2)}
+    app = App(tmp_path)
+    row = _validated(app, folder, folder / "eval.csv", folder / "first.json", inside, ("left", "right"))[
+        "matrix"
+    ][0]
+    assert row["decision"] == "not decided"
+    row = _validated(app, folder, folder / "eval.csv", folder / "first.json", inside)["matrix"][0]
+    assert row["decision"] == "passed"
+    assert "same-source" in (app.project.folder / "out" / "validation.md").read_text()
+
+
+@pytest.mark.parametrize("texts", [{}, {"h1": "he spoke"}, {"h1": "he spoke", "h2": "he  spoke."}])
+def test_the_app_refuses_a_case_without_two_propositions(texts, tmp_path):
+    project = Project.new("a", tmp_path / "a")
+    project.results["calibrate"] = {"made": "now"}
+    with pytest.raises(lk.InputError, match=r"is missing: an LLR says nothing|are the same proposition"):
+        task_of("case", {"score": "0.5", **texts}, project, "out")
