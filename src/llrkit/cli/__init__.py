@@ -54,5 +54,6 @@ def main() -> None:
                 cli.main(arguments, prog_name="llrkit", standalone_mode=True)
         finally:
             flush_output()
+            gc.freeze()  # collecting everything once more as the process ends takes as long as a small table
 
     sys.exit(exit_code_of(run, debug="--debug" in arguments))
