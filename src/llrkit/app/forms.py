@@ -199,6 +199,11 @@ def settings_choices(form: Form, project: Project) -> Settings:
     return Settings(one_of(form, "words", WORDS), one_of(form, "base_10", UNITS) == "on", speakers)
 
 
+def speakers_of(form: Form, project: Project) -> list[str]:
+    """The columns of the speakers, unless the kind of intervals that was chosen has no use for them."""
+    return [] if form.get("ci", "") in ("none", "trial") else list(project.settings.speakers)
+
+
 def columns_of(project: Project) -> list[str]:
     """All columns of files of known origin, each once."""
     files = [file for file in project.files.values() if file.labeled]
@@ -237,9 +242,7 @@ def usual_criteria() -> dict[str, str]:
 
 def criteria_of(form: Form, project: Project) -> tuple[str, list[str]]:
     """The criteria that are switched on as TOML, and the files that they measure changes from."""
-    asked = {"ci": form.get("ci", ""), "speakers": list(project.settings.speakers)}
-    if asked["ci"] in ("none", "trial"):
-        asked["speakers"] = []
+    asked = {"ci": form.get("ci", ""), "speakers": speakers_of(form, project)}
     stated: dict[str, Json] = {
         name: text for name in REPORTED if (text := _text_of(form, f"report_{name}", name))
     }

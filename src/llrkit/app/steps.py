@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from llrkit.app.forms import BOUNDS, METHODS, Form, criteria_of, number_of, one_of, values_of
+from llrkit.app.forms import BOUNDS, METHODS, Form, criteria_of, number_of, one_of, speakers_of, values_of
 from llrkit.app.project import CALIBRATION, DOCUMENTS, FILES, Project, ScoreFile, said_in
 from llrkit.base.files import write_atomically
 from llrkit.base.options import parameter_of
@@ -21,7 +21,8 @@ from llrkit.core.summaries import Moments
 from llrkit.engine.open import open_trials, open_unlabeled
 from llrkit.errors import InputError, LlrkitError
 from llrkit.io.formats import scan_tables
-from llrkit.io.read_options import PLAIN, Reading
+from llrkit.io.read_options import Reading
+from llrkit.jobs.evaluate import for_paper
 from llrkit.jobs.job import Job, Run, run_job
 from llrkit.jobs.table import VERBS
 from llrkit.maps.bounds import bound_sentence
@@ -97,17 +98,16 @@ class Task:
         """A text of the library in the words of the project; names of files and columns stay."""
         return said_in(VOCABULARIES[self.words], text, self.keep)
 
-    def job(self) -> Job:
-        """The job as a command line of the project says it."""
-        return Job.of(STEPS[self.step].verb, self.typed).having(Reading.of(None, self.reading))
+    def job(self, changed: Mapping[str, Any] | None = None, copies: Mapping[str, str] | None = None) -> Job:
+        """The job as a command line of the project says it; options that are changed to None are left out."""
+        job = Job.of(STEPS[self.step].verb, {**self.typed, **(changed or {})}, copies)
+        return job.having(Reading.of(None, self.reading))
 
     def job_here(self) -> Job:
         """The same job, whose documents wait in the folder of the work until it is done."""
         names = [*STEPS[self.step].writes, *(["criteria"] if self.criteria else [])]
         here = {name: f"{self.out}/{Path(self.typed[name]).name}" for name in names}
-        shown_as = {path: self.typed[name] for name, path in here.items()}
-        job = Job.of(STEPS[self.step].verb, {**self.typed, **here}, shown_as)
-        return job.having(Reading.of(None, self.reading))
+        return self.job(here, {path: self.typed[name] for name, path in here.items()})
 
 
 def task_of(step: str, form: Form, project: Project, out: str) -> tuple[Task, list[str]]:
@@ -120,13 +120,13 @@ def task_of(step: str, form: Form, project: Project, out: str) -> tuple[Task, li
     known = {parameter_of(part, name) for part, name, _ in VERBS[one.verb].options()}
     settings = project.settings
     typed |= {"vocabulary": settings.words, "base_10": settings.base_10} if "vocabulary" in known else {}
-    shares_speakers = form.get("ci", "") not in ("none", "trial") and (step != "case" or "train" in typed)
+    shares_speakers = step != "case" or "train" in typed
     if step == "calibrate":
         typed |= {"method": one_of(form, "method", METHODS), "bound": _bound(form, project)}
         # other bounds count no speakers, and only the folds of a choice keep them together
         shares_speakers = typed["bound"] == "sources" or typed["method"] == "best"
-    if settings.speakers and shares_speakers and "speakers" in known:
-        typed["speakers"] = ",".join(settings.speakers)
+    if shares_speakers and "speakers" in known:
+        typed["speakers"] = ",".join(speakers_of(form, project))
     named = (typed[name] for name in ("scores", "train", "validation") if name in typed)
     criteria, uses = "", [Path(str(path)).name for path in named]
     if step in ("advise", "calibrate"):
@@ -136,22 +136,22 @@ def task_of(step: str, form: Form, project: Project, out: str) -> tuple[Task, li
         typed["cross_validate"] = True
     if step == "validate":
         criteria, others = criteria_of(form, project)
-        typed |= {"criteria": f"{DOCUMENTS}/criteria.toml", "map": MAP}
+        typed["criteria"] = f"{DOCUMENTS}/criteria.toml"
         uses += others
-    if step == "case":
+    if one.calibrated:
         typed["map"] = MAP
-        if "scores" in typed:
-            _require_read_as_trained(project, project.file(uses[0]))
+    if step == "case" and "scores" in typed:
+        _require_read_as_trained(project, project.file(uses[0]))
     files = [project.file(name) for name in uses]
     read_alike = [file for file in files if step != "case" or file.path != typed.get("scores")]
-    for file in read_alike if step != "case" or read_alike else ():
+    for file in read_alike:
         project.labeled_file(file.name)
         if file.reading != read_alike[0].reading:
             raise InputError(
                 f"{read_alike[0].name} and {file.name} are read with different options, which one command "
                 "cannot do; read both in the same way, or leave one of them out"
             )
-    reading = read_alike[0].reading if read_alike else PLAIN.to_dict()
+    reading = read_alike[0].reading if read_alike else {}
     keep = [*project.files, *project.columns]
     task = Task(step, str(project.folder), out, typed, reading, criteria, settings.words, keep)
     task.job()  # whose options are checked
@@ -201,14 +201,10 @@ def do(task: Task) -> dict[str, Any]:
     documents = [*STEPS[task.step].writes.values(), *(["criteria.toml"] if task.criteria else [])]
     commands = [task.job().words(full_paths=True)]
     if task.step == "evaluate":
-        table = format_table(
-            run.result if run.result.by else {Path(task.typed["scores"]).stem: run.result}, "csv",
-            row_title=", ".join(run.result.by) or "system", words=task.words,
-        )  # fmt: skip
+        table = format_table(**for_paper(run.result, task.typed["scores"]), style="csv", words=task.words)
         write_atomically(f"{task.out}/evaluation.csv", table)
         documents.append("evaluation.csv")
-        typed = {name: value for name, value in task.typed.items() if name not in STEPS["evaluate"].writes}
-        as_table = Job.of("evaluate", {**typed, "table": "csv"}).having(Reading.of(None, task.reading))
+        as_table = task.job({**dict.fromkeys(STEPS["evaluate"].writes), "table": "csv"})
         commands.append(as_table.words(full_paths=True))
     sections, pictures = shown(run.sections(), task)
     made = {"documents": [*documents, *pictures], "commands": commands}

@@ -231,7 +231,7 @@ class Options:
         for name, value in changes.items():
             if name not in known:
                 # who knows the command may write its spelling, such as score_column
-                typed = {flag_of(cls, one).strip("-").replace("-", "_"): one for one in known}
+                typed = {parameter_of(cls, one): one for one in known}
                 near = [typed[name]] if name in typed else difflib.get_close_matches(name, known, 1)
                 there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
                 raise OptionError(f"there is no option {name!r}; {there}")

@@ -67,8 +67,7 @@ def evaluate_file(run: Run) -> None:
         )
     (name,) = titles_of([path])
     chosen = " and ".join(run.job[Reading].where)
-    rows = result if asked.by else {name: result}
-    if not run.say_paper_table(rows, row_title=", ".join(result.by) or "system", words=said.words):
+    if not run.say_paper_table(**for_paper(result, path), words=said.words):
         say_evaluation(run, result, title=f"{path}, only {chosen}" if chosen else path)
     run.say(*map(_words_on_known, costs))
     if moved:
@@ -87,6 +86,13 @@ def evaluate_file(run: Run) -> None:
         **of_shift, **({"where": [*run.job[Reading].where]} if chosen else {}),
         **({"saturated": [*saturated]} if saturated else {}), **again,
     }  # fmt: skip
+
+
+def for_paper(result: Evaluation, path: str) -> dict[str, Any]:
+    """What the table for a paper has as rows, and what these are."""
+    (name,) = titles_of([path])
+    rows = result if result.by else {name: result}
+    return {"results": rows, "row_title": ", ".join(result.by) or "system"}
 
 
 def _evaluation_sections(name: str, result: Evaluation, asked: of.SayOptions) -> Sequence[Section]:
@@ -244,7 +250,7 @@ def write_page(run: Run, results: Any, *paths: str | None, **parts: Any) -> None
     for file in () if full_paths else run.job.read:
         without = [text.replace(file, Path(file).name) for text in without]
     cautions = [*parts.pop("cautions", ()), *dict.fromkeys(run.calibrated), *without]
-    made_from = parts.pop("made_from", None) or run.provenance(full_paths=full_paths)
+    made_from = parts.pop("made_from", None) or run.provenance()
     by = ", ".join(run.job[EvaluateOptions].by) or "condition"
     for path in filter(None, paths):
         write_report(
@@ -290,7 +296,7 @@ def evaluate_classes(run: Run, path: str, page: str | None) -> None:
         except (ConstantScoreError, InfiniteScoreError):  # nothing to show
             means = None
         pairs = multiclass.pair_histograms(scores)
-        made_from = run.provenance(full_paths=run.job[of.PageOutput].full_paths)
+        made_from = run.provenance()
         write_class_report(result, page, pairs=pairs, idempotence=means, made_from=made_from)
         run.say_reports(page)
     run.content = {"scores": path, **result.to_dict()}

@@ -22,7 +22,7 @@ from llrkit.io.formats import local_files, require_separate
 from llrkit.io.joins import titles_of
 from llrkit.io.read_options import CLUSTER, PathArg, Reading
 from llrkit.io.table_columns import LLR_MAP
-from llrkit.jobs.options import ClusterChoice, JsonOutput, SystemChoice, TableOutput
+from llrkit.jobs.options import ClusterChoice, JsonOutput, PageOutput, SystemChoice, TableOutput
 from llrkit.jobs.table import VERBS
 from llrkit.scores.source import ScoreSource
 from llrkit.scores.trials import Trials
@@ -269,11 +269,11 @@ class Run:
 
     # what is written
 
-    def provenance(self, *files: PathArg | None, full_paths: bool = False) -> Provenance:
-        """Where numbers come from: the files with their hashes, the command line, the date."""
+    def provenance(self, *more: PathArg) -> Provenance:
+        """Where numbers come from: what is read, and more files, with hashes; the command line, the date."""
         from llrkit.report.document import provenance
 
-        read = [os.fspath(file) for file in files if file] if files else self.job.read
+        read, full_paths = [*self.job.read, *map(str, more)], self.job[PageOutput].full_paths
         command = self.job.command_line(full_paths=full_paths)
         return provenance(read, command=command, full_paths=full_paths)
 

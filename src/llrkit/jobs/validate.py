@@ -64,7 +64,7 @@ def validate_file(run: Run) -> None:
     changes = [
         str(in_words.change_path(criteria, row)) for row in criteria.rows if row.change_from is not None
     ]
-    made_from = run.provenance(*run.job.read, *changes, full_paths=documents.full_paths)
+    made_from = run.provenance(*changes)
     said, verbal = asdict(run.job[of.SayOptions]), given.verbal
     if documents.md is not None:
         text = checked.to_markdown(verbal=verbal, made_from=made_from.lines(), **said)
@@ -145,7 +145,7 @@ def report_case(run: Run) -> None:
         validation=run.open(str(asked.validation)) if asked.validation else None,
     )
     _say_case(run, report)
-    made_from = run.provenance(full_paths=documents.full_paths).lines()
+    made_from = run.provenance().lines()
     said = asdict(run.job[of.SayOptions])
     if documents.md is not None:
         write_atomically(documents.md, report.to_markdown(made_from, **said))
